@@ -1,47 +1,47 @@
 package import Reactor
 
-/// The one place all events go through: numbers them, keeps their windows and lines, and calls who reads.
+/// The hub of all events: numbers them, keeps their windows and lines, and calls the readers.
 ///
-/// It runs on the loop. Publishing never waits for a reader; what a reader has missed it is told.
+/// It runs on the loop. Publishing never waits for a reader; a reader gets a gap for lines that it missed.
 package actor EventStore {
     private let loop: EventLoop
     private let wall: any WallClock
-    /// Whose feed this is: this process's, or the one's that it is attached to.
+    /// The agent that the feed belongs to: this process, or the one that it is attached to.
     package private(set) var identity: AgentIdentity
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var state: FeedState
     /// Whether the lines are another agent's, or recorded ones.
     package nonisolated let isRelay: Bool
-    /// Whether the feed is played back, and the wall clock shows when it was recorded.
+    /// Whether the feed is a recording being played back, so that the wall clock shows the recorded time.
     package nonisolated let isRecording: Bool
     private var readers: [ReaderID: StoreReader] = [:]
     private var nextReader = 0
     private let wakes: ReaderWakes
     private var admission = Admission()
     private var ending: String?
-    /// The oldest line of this run that a journal has; nil without one.
+    /// The oldest line of this run in a journal; nil without one.
     private var journalFirst: Int?
-    /// Whether it is known from the start that other agents' feeds are sources here, or readers were told since.
+    /// Whether other agents' feeds were sources from the start, or readers were told so since.
     private var isFleet: Bool
     private var fleet = Fleet()
-    /// Who waits for a journal to say where agents were; nil once it has, or without one.
+    /// Inputs that wait for a journal's positions of agents; nil once it has given them, or without one.
     private var awaiting: [Wakeup]?
     private var journalOutage = Outage<Failure.Code>()
-    /// When readers were greeted last for what an agent has said, and when they will be.
+    /// The time when readers were last greeted because of changed sources, and when they next will be.
     private var lastNews: LoopInstant?
     private var news: (timer: LoopTimer, due: LoopInstant)?
-    /// What readers are told that owe a greeting in this state of the log.
+    /// The greeting for readers that owe one at this next sequence number.
     private var sharedGreeting: (next: Int, lines: [UInt8])?
-    /// By sources that agents come by: who is told that one is forgotten.
+    /// By source that carries agents: the callback for forgotten ones.
     private var farewells: [SourceID: @Sendable (String) -> Void] = [:]
     private let limitReached: Wakeup
 
     /// - Parameters:
     ///   - isRelay: whether the lines are another agent's.
     ///   - isFleet: whether other agents' feeds will be sources.
-    ///   - isRecording: the same of one that is played back: then `wall` is that agent's clock.
-    ///   - awaitsPositions: whether a journal will say by `resume` where agents were.
+    ///   - isRecording: whether the lines are recorded and played back; then `wall` is the recorded agent's clock.
+    ///   - awaitsPositions: whether a journal will pass the agents' positions to `resume`.
     package init(
         on loop: EventLoop, wall: any WallClock, identity: AgentIdentity, limits: FeedState.Limits = .init(),
         isRelay: Bool = false, isRecording: Bool = false, isFleet: Bool = false, awaitsPositions: Bool = false
@@ -53,7 +53,7 @@ package actor EventStore {
         self.loop = loop
         self.wall = wall
         self.identity = identity
-        // A recording may stand still, or go slowly, for as long as a person likes: bytes are what bounds its log.
+        // A recording may pause, or play slowly, for any time: only its size limits the log.
         state = FeedState(
             limits: limits, keepingLinesFor: isRecording ? .seconds(1 << 40) : limits.history,
             isRelay: isRelay || isRecording)
@@ -66,37 +66,37 @@ package actor EventStore {
 
     // MARK: Inputs
 
-    /// Numbers events, puts them into their windows, encodes their lines, and calls the readers.
+    /// Numbers events, records them in their windows, encodes their lines, and calls the readers.
     package func publish(_ events: [Event]) { publish(EventBatch(events)) }
 
-    /// The same for many at once.
+    /// The same for a batch.
     package func publish(_ batch: EventBatch) {
         _ = publish(batch, from: 0, atMost: .max)
     }
 
-    /// The same for inputs that can wait: as much at a time as fits a quarter of the log, and each such slice when outputs
-    /// that must get everything are no more than half a log behind, so that they miss nothing of it.
+    /// The same for inputs that can wait: publishes at most a quarter of the log at a time, each slice once no lossless
+    /// output is more than half a log behind, so that they miss nothing of it.
     ///
-    /// The rest of what a cancelled task publishes waits for nobody: what has been read is not lost.
+    /// A cancelled task publishes the rest without waiting, so that events already read are not lost.
     ///
-    /// - Parameter deadline: when it waits no longer; nil for as long as the outputs take.
-    /// - Returns: whether no output was to be waited for beyond that.
+    /// - Parameter deadline: the time to stop waiting; nil to wait as long as the outputs take.
+    /// - Returns: false if it went on at the deadline although an output was still behind.
     @discardableResult
     package func publish(_ batch: EventBatch, waitingUntil deadline: LoopInstant?) async -> Bool {
         var isOnTime = true
         var next = 0
         while next < batch.count {
             if next > 0 { try? await loop.sleep(for: .zero) }
-            // Nothing comes between being let in and publishing: others that wait would be let in by the same room.
+            // Publishes right after `admit`, without suspending: otherwise several inputs would use the same room.
             if (try? await admit(until: deadline)) == false { isOnTime = false }
             next = publish(batch, from: next, atMost: state.slice)
         }
         return isOnTime
     }
 
-    /// Publishes a part of a batch, at once.
+    /// Publishes a part of a batch, without waiting.
     ///
-    /// - Returns: how many of its events are published now.
+    /// - Returns: the index of the first event not yet published.
     private func publish(_ batch: EventBatch, from first: Int, atMost growth: Int) -> Int {
         guard ending == nil else { return batch.count }
         if batch.others.contains(where: { if case .agent = $0.body { true } else { false } }) { updateOutputs() }
@@ -108,9 +108,9 @@ package actor EventStore {
         return next
     }
 
-    /// Says something of the agent itself: it fails until everything that was said to fail is said to be over.
+    /// Publishes an event about the agent itself; it counts as failing until every reported topic has recovered.
     ///
-    /// - Parameter topic: what an error is about, which a recovery about the same ends.
+    /// - Parameter topic: the subject of an error, which a recovery on the same topic ends.
     package func sayOfItself(_ body: Event.Body, about topic: String) {
         guard ending == nil else { return }
         state.hold(from: admission.heldFrom)
@@ -120,10 +120,10 @@ package actor EventStore {
         announce()
     }
 
-    /// For inputs that can wait: suspends while an output that must get everything is more than half a log behind.
+    /// Waits while a lossless output is more than half a log behind; for inputs that can wait.
     ///
-    /// - Parameter deadline: when it waits no longer; nil for as long as the outputs take.
-    /// - Returns: whether all are near enough; false when the deadline came first.
+    /// - Parameter deadline: the time to stop waiting; nil to wait as long as the outputs take.
+    /// - Returns: whether all outputs are close enough; false at the deadline.
     @discardableResult
     package func admit(until deadline: LoopInstant? = nil) async throws(CancellationError) -> Bool {
         while isHeldBack {
@@ -140,11 +140,10 @@ package actor EventStore {
         return true
     }
 
-    /// Whether an input that can wait has to, for an output that must get everything.
+    /// Whether an input that can wait must wait for a lossless output.
     package var isHeldBack: Bool { ending == nil && admission.isHeldBack(by: state.log) }
 
-    /// For an input whose next line would have the log let go of all others: suspends until outputs that must get everything
-    /// have everything, also the run's `bye`.
+    /// Waits until every lossless output has drained, including the run's `bye`, before a new run empties the log.
     package func admitAll() async throws(CancellationError) {
         while ending == nil, admission.heldFrom < state.log.nextSequence || admission.owesFarewell {
             let wakeup = Wakeup(loop: loop)
@@ -154,25 +153,25 @@ package actor EventStore {
         }
     }
 
-    /// Suspends until as many data events have come as `FeedState.Limits.data` asks for.
+    /// Waits until the number of data events in `FeedState.Limits.data` has arrived.
     package func waitForLimit() async throws(CancellationError) { try await limitReached.wait() }
 
-    /// The wall clock's time, as the store's lines have it.
+    /// The wall clock's time, which the store's lines have.
     package nonisolated var wallTime: Timestamp { wall.now }
 
-    /// By how much the wall clock is faster than time; 0 while it stands still.
+    /// The wall clock's rate relative to real time; 0 while it stands still.
     package nonisolated var wallRate: Double { wall.rate }
 
-    /// How the recording is played back whose feed it is: `10x`, `max` or `paused`; nil for any other feed.
+    /// The playback state of a recording: `10x`, `max` or `paused`; nil for any other feed.
     package nonisolated var playback: String? { wall.playback }
 
-    /// Closes windows as their time comes, until the task is cancelled.
+    /// Closes windows on time, until the task is cancelled.
     package func run() async throws(CancellationError) {
         while true {
             let now = wall.now
-            // A width at the most: by then a wall clock that is stepped is noticed.
+            // At most a window's width, so that a step of the wall clock is noticed by then.
             let pause = max(.milliseconds(1), state.nextBoundary(after: now) - now)
-            // Those of other agents close by the clocks of these.
+            // Windows of other agents close by those agents' clocks.
             try await loop.sleep(for: isFleet || fleet.count > 0 ? min(pause, MemberClock.patience) : pause)
             try await closeWindows()
             try await closeMemberWindows()
@@ -180,8 +179,8 @@ package actor EventStore {
         }
     }
 
-    /// Closes the windows whose time has come: of many series a slice at a time, for which outputs that must get everything
-    /// are waited for, until the next windows' time at most.
+    /// Closes the windows that have ended, of many series in slices; waits for lossless outputs between them, at most
+    /// until the next windows end.
     private func closeWindows() async throws(CancellationError) {
         let width = state.nextBoundary(after: wall.now) - wall.now
         let deadline = loop.clock.now.advanced(by: width)
@@ -198,7 +197,7 @@ package actor EventStore {
         }
     }
 
-    /// The same of the agents of a fleet.
+    /// The same for the agents of a fleet.
     private func closeMemberWindows() async throws(CancellationError) {
         let deadline = loop.clock.now.advanced(by: state.limits.interval)
         while ending == nil, fleet.count > 0 {
@@ -211,7 +210,7 @@ package actor EventStore {
         }
     }
 
-    /// Says how it is with the agents of a fleet where that is news, some of them at a time.
+    /// Writes the `peer` lines that are due, for some agents at a time.
     private func reportMembers() async throws(CancellationError) {
         let deadline = loop.clock.now.advanced(by: state.limits.interval)
         var next = 0
@@ -233,9 +232,9 @@ package actor EventStore {
         }
     }
 
-    /// Gives the windows that are still open their line: the inputs have come to their end, and `finish` follows.
+    /// Emits lines for windows that are still open, because the inputs have ended and `finish` follows.
     ///
-    /// Waits, like an input that can, for outputs that must get everything.
+    /// Waits for lossless outputs, like an input that can wait.
     package func complete() async throws(CancellationError) {
         var next: Int? = 0
         while let first = next {
@@ -247,7 +246,7 @@ package actor EventStore {
         }
     }
 
-    /// Takes no more events; readers get what there is, then the end with this reason.
+    /// Accepts no more events; readers get the remaining lines, then `bye` with this reason.
     package func finish(_ reason: String) {
         guard ending == nil else { return }
         ending = reason
@@ -257,7 +256,7 @@ package actor EventStore {
         limitReached.signal()
     }
 
-    /// Calls who waits for the lines that were added.
+    /// Calls the readers that wait for the new lines.
     private func announce() {
         wakes.announce(linesBelow: state.log.nextSequence)
         if state.hasEnoughData { limitReached.signal() }
@@ -265,8 +264,8 @@ package actor EventStore {
 
     // MARK: Sources
 
-    /// Adds a source; one of a name that is known, retired or not, is that source with its series and their history, and
-    /// takes the new description: see `FeedState.register`. Readers are told by `greetAll`.
+    /// Adds a source; a known name, retired or not, returns that source with its series and their history, and replaces
+    /// its description: see `FeedState.register`. `greetAll` notifies readers.
     package func register(_ description: SourceDescription) -> SourceID {
         if let agent = description.agent {
             return fleet.register(agent, in: &state, at: moment)
@@ -274,7 +273,7 @@ package actor EventStore {
         return state.register(description, at: wall.now)
     }
 
-    /// Adds a source, unless it is one of our own whose name an agent of the fleet has, or one of its sources.
+    /// Adds a source, unless it is our own and its name conflicts with an agent of the fleet or one of its sources.
     ///
     /// - Returns: that agent's name; nil when the source is registered.
     package func claim(_ description: SourceDescription) -> String? {
@@ -287,54 +286,54 @@ package actor EventStore {
         return nil
     }
 
-    /// Takes a source out of the list until it is registered again.
+    /// Unlists a source until it is registered again.
     ///
-    /// What it has still to publish is published; its windows close.
+    /// It may still publish; its windows close.
     package func retire(named name: String) {
         guard let id = state.source(named: name) else { return }
         state.retire(id)
         for source in fleet.members(by: id, in: state).flatMap({ state.sources(of: $0) }) { state.retire(source) }
     }
 
-    /// A source has come to its end by itself: nothing more is expected of it until it is registered again.
+    /// Records that a source has ended by itself: no more data is expected until it is registered again.
     package func noteEnd(named name: String) {
         if let id = state.source(named: name) { state.noteEnd(of: id) }
     }
 
-    /// The same for good: what brought its events has ended, and it is forgotten once the history shows nothing of it.
+    /// Unlists a source for good: its input has ended, and it is forgotten once the history has passed.
     ///
-    /// Its open windows get their lines before, as it may have to give way to others at once: a slice at a time, for which
-    /// outputs that must get everything are waited for, for as long as a window is wide at most.
+    /// First emits lines for its open windows, because it may have to make room for others at once: in slices, waiting
+    /// for lossless outputs between them, for at most a window's width.
     package func release(named name: String) async {
         guard let id = state.source(named: name) else { return }
         let deadline = loop.clock.now.advanced(by: state.limits.interval)
         retire(named: name)
         var cost = state.log.totalCost
         for (number, member) in fleet.members(by: id, in: state).enumerated() {
-            // There may be thousands of them, and each has lines.
+            // There may be thousands of agents, each with lines.
             if number % 32 == 31 || state.log.totalCost - cost >= state.slice {
                 try? await loop.sleep(for: .zero)
                 _ = try? await admit(until: deadline)
                 cost = state.log.totalCost
             }
-            // While it waits, the source may be registered again.
+            // The source may have been registered again during the wait.
             guard state.source(named: name) == id, state.isRetired(id) else { return }
-            // And the place of an agent may be another's, which does not come by it.
+            // The agent's index may have been reused by one that comes by another source.
             if number == 0 || fleet.way(to: member) == id { await release(member, but: id) }
         }
         await release(one: name)
     }
 
-    /// An agent is none of the fleet's any more.
+    /// Removes an agent from the fleet.
     ///
-    /// - Parameter own: the source that it comes by, which is left.
+    /// - Parameter own: the source that carries it, which stays.
     private func release(_ member: MemberID, but own: SourceID) async {
         if let peer = fleet.farewell(to: member, at: wall.now) { say(.peer(peer), of: member) }
         let way = fleet.way(to: member)
         fleet.endWay(to: member)
         let sources = state.sources(of: member)
         for source in sources { state.retire(source) }
-        // Their places may be others' while it waits.
+        // Uses names, because indices may be reused during the wait.
         for name in sources.filter({ $0 != own }).map({ state.name(of: $0) }) { await release(one: name) }
         // It may have come back meanwhile.
         guard fleet[member].state.isForgotten else { return }
@@ -342,14 +341,14 @@ package actor EventStore {
         if let way { farewells[way]?(fleet[member].name) }
     }
 
-    /// Has somebody told of agents that are forgotten, of those that come by a source; nil for nobody.
+    /// Sets the callback for agents of `source` that are forgotten; nil for none.
     package func whenForgotten(by source: SourceID, _ call: (@Sendable (String) -> Void)?) { farewells[source] = call }
 
-    /// Releases a source that is retired, unless it is there again.
+    /// Releases a retired source, unless it is registered again.
     private func release(one name: String) async {
         let deadline = loop.clock.now.advanced(by: state.limits.interval)
         var next = 0
-        // While it waits, the source may be registered again.
+        // The source may have been registered again during the wait.
         while ending == nil, let id = state.source(named: name), state.isRetired(id) {
             state.hold(from: admission.heldFrom)
             let moment = moment
@@ -364,22 +363,22 @@ package actor EventStore {
         }
     }
 
-    /// What the agent is called as a source.
+    /// The name of the source that stands for the agent.
     package static let ownName = "catwatch"
 
-    /// The agent itself as a source, for what it says of itself.
+    /// The source that stands for the agent itself.
     package var agentSource: SourceID { state.ownSource(at: wall.now) }
 
     // MARK: Readers
 
-    /// Opens a reader; the bytes are the first two lines of its connection, `hello` and `stats`.
+    /// Opens a reader; returns the first two lines of its connection, `hello` and `stats`.
     ///
     /// - Parameters:
-    ///   - name: what the `agent` line calls it; nil leaves it out there.
-    ///   - start: which line it gets first.
-    ///   - holdsInputs: whether inputs that can wait do so while it is far behind.
-    ///   - call: for a reader that uses `take`: called on the loop, once, when there is more than the `take` before it
-    ///     found. It may look at once, from wherever it is called. Nil for one that uses `next`.
+    ///   - name: its name in `agent` lines; nil to leave it out.
+    ///   - start: the first line that it gets.
+    ///   - holdsInputs: whether it is a lossless output, for which inputs wait while it is far behind.
+    ///   - call: for a reader that uses `take`: called on the loop, once, when there is more after `take` returned nil.
+    ///     It may call `take` directly. Nil for a reader that uses `next`.
     package func open(
         _ name: String?, from start: ReaderStart = .oldest, holdsInputs: Bool = false,
         call: (@Sendable () -> Void)? = nil
@@ -397,14 +396,15 @@ package actor EventStore {
         return (id, greeting(isFiltered: false))
     }
 
-    /// Has another output go on where one has ended, which left its reader open: nothing is let go of in between.
+    /// Reassigns an open reader to the output that replaces its owner, so that nothing is dropped in between.
     package func hand(_ id: ReaderID, to name: String) {
         readers[id]?.name = name
         readers[id]?.state = "ok"
     }
 
-    /// What there is for a reader now, without suspending; nil when there is nothing more: then the reader is called, once,
-    /// when there is. Nothing comes between the two, so that no line is lost on who looks, and looks again when called.
+    /// Returns the next item for a reader without suspending; nil when there is none: then the reader is called, once,
+    /// when there is. Both happen in one step, so that a reader that looks, and looks again when called, misses no
+    /// line.
     package func take(for id: ReaderID) -> Delivery? {
         guard let reader = readers[id] else { return nil }
         return take(for: reader)
@@ -415,7 +415,7 @@ package actor EventStore {
             reader.owedGap = nil
             return gap(missing)
         }
-        // Not before it is known whose feed this is, or will never be.
+        // Only once the feed's run is known, or never will be.
         if reader.owesGreeting || reader.owesNews, state.hasBegun || ending != nil {
             let lines = newsGreeting(for: reader)
             reader.owesGreeting = false
@@ -445,7 +445,8 @@ package actor EventStore {
         }
     }
 
-    /// The greeting that many readers get one after the other: it is encoded once, as long as no line comes between.
+    /// Returns the greeting that many readers get one after the other: encoded once, as long as no line is added in
+    /// between.
     private func newsGreeting(for reader: StoreReader) -> [UInt8] {
         guard !reader.isFiltered, !reader.owesGreeting else { return greeting(isFiltered: reader.isFiltered) }
         let next = state.log.nextSequence
@@ -464,23 +465,23 @@ package actor EventStore {
         .gap(ControlLine.gap(time: wall.now, missing: missing, reason: "slow_reader"))
     }
 
-    /// The `bye` of a run that is passed on, as the agent whose it is said it, once: for a reader that keeps runs, when it has got
-    /// all that there is.
+    /// Returns the `bye` of a relayed run as its agent wrote it, once: for a reader that keeps runs, when it has
+    /// received everything else.
     package func takeFarewell(for id: ReaderID) -> [UInt8]? {
         guard let farewell = readers[id]?.farewell.take() else { return nil }
         resumeInputs()
         return farewell
     }
 
-    /// The next thing for a reader; suspends until there is one.
+    /// Returns the next item for a reader; waits until there is one.
     ///
-    /// One task at a time may wait for a reader.
+    /// Only one task at a time may wait for a reader.
     ///
     /// - Throws: `CancellationError` when the task is cancelled, and when the reader is closed.
     package func next(for id: ReaderID) async throws(CancellationError) -> Delivery {
         while let reader = readers[id], let wakeup = reader.wakeup {
             if let delivery = take(for: reader) { return delivery }
-            // A call can come after a cancellation and be left over: then there is nothing yet, and it waits again.
+            // A call may be left over from a cancellation: then there is nothing yet, and it waits again.
             try await wakeup.wait()
         }
         throw CancellationError()
@@ -492,11 +493,11 @@ package actor EventStore {
         wakes.forget(reader)
         admission.removeHolder(reader)
         state.counts.readers = readers.count
-        reader.wakeup?.signal()  // whoever waits in `next` finds it closed
+        reader.wakeup?.signal()  // a task in `next` finds it closed
         resumeInputs()
     }
 
-    /// Has every reader get a new `hello` and `stats` next, as after the sources have changed; it goes on where it is.
+    /// Sends every reader a new `hello` and `stats` next, such as after the sources have changed; its position stays.
     package func greetAll() {
         oweNews()
         wakes.callAll(linesBelow: state.log.nextSequence)
@@ -507,21 +508,21 @@ package actor EventStore {
         for reader in readers.values where !reader.owesGreeting { reader.owesNews = true }
     }
 
-    /// Makes a reader's `next`, the one under way or the one after this, come back with `interrupted`.
+    /// Makes a reader's current or next call of `next` return `interrupted`.
     package func interrupt(_ id: ReaderID) {
         guard let reader = readers[id] else { return }
         reader.isInterrupted = true
         wakes.call(reader)
     }
 
-    /// Moves a reader; the bytes are the `hello` and `stats` that its connection goes on with.
+    /// Moves a reader; returns the `hello` and `stats` with which its connection continues.
     ///
     /// - Parameters:
-    ///   - start: where to.
-    ///   - run: which run that is said of; of another one, the reader gets all there is. Nil for whichever there is.
-    ///   - most: of how many bytes of lines it gets the newest at the most. Where it asked for older ones by their number, a
-    ///     `gap` names those; otherwise `hello` says which one is the first.
-    /// - Returns: no bytes when the reader is owed a greeting anyway: that comes by `next`.
+    ///   - start: the new position.
+    ///   - run: the run of that position; during another run, the reader gets all lines. Nil for any run.
+    ///   - most: the most bytes of lines to replay, the newest ones. If it asked for older ones by sequence number, a
+    ///     `gap` names those; otherwise `hello` gives the first one.
+    /// - Returns: no bytes if the reader is owed a greeting anyway, which `next` returns.
     package func move(
         _ id: ReaderID, to start: ReaderStart, of run: String? = nil, isFiltered: Bool, replaying most: Int = .max
     ) -> [UInt8] {
@@ -544,20 +545,21 @@ package actor EventStore {
         return greeting(isFiltered: isFiltered, from: first)
     }
 
-    /// Has a reader get nothing here, as it reads older lines elsewhere, until `join` or `move`.
+    /// Pauses a reader, which reads older lines elsewhere, until `join` or `move`.
     package func sendAway(_ id: ReaderID) { readers[id]?.isAway = true }
 
-    /// Whether the lines from a place on are all in the log, or yet to come.
+    /// Whether all lines from a position are in the log, or yet to come.
     package func holds(_ place: LineID) -> Bool {
         state.hasBegun && place.run == identity.run && place.sequence >= state.log.firstSequence
     }
 
-    /// Has a reader that was away go on here, behind what it has read elsewhere, which may be more than there is here yet.
+    /// Resumes a reader that was away, after the lines that it read elsewhere, which may be ahead of the log.
     ///
     /// - Parameters:
-    ///   - place: the line that comes next. Of what the log does not have of it, or of the run that is there now, a `gap` tells.
-    /// - Returns: the `hello` and `stats` that its connection goes on with; no bytes when they come by `next`, once it is known
-    ///   whose feed this is.
+    ///   - place: the next line. A `gap` names the lines missing from the log, or from the current run if that is
+    ///     another.
+    /// - Returns: the `hello` and `stats` with which its connection continues; no bytes when `next` returns them, once
+    ///   the feed's run is known.
     package func join(_ id: ReaderID, at place: LineID, isFiltered: Bool) -> [UInt8] {
         guard let reader = readers[id] else { return [] }
         reader.isAway = false
@@ -572,8 +574,8 @@ package actor EventStore {
         return greeting(isFiltered: isFiltered)
     }
 
-    /// Suspends until readers have what there is of a run that is to be followed by another one, of which the log keeps nothing:
-    /// for outputs that must get everything as long as they take, for others so long.
+    /// Waits until readers have the rest of a run, before another one empties the log: for lossless outputs as long as
+    /// they take, for others at most `time`.
     package func waitForReaders(atMost time: Duration) async throws(CancellationError) {
         let deadline = loop.clock.now.advanced(by: time)
         while ending == nil,
@@ -585,20 +587,20 @@ package actor EventStore {
         }
     }
 
-    /// The number of the first line of those that have so many bytes together at the most and are the newest; 0 for as many
-    /// as there are.
+    /// The sequence number of the first of the newest lines that have at most `most` bytes together; 0 for all.
     private func firstReplayed(of most: Int) -> Int {
         guard most < .max else { return 0 }
         let (sequence, isWhole) = state.log.line(most, before: state.log.nextSequence)
         return isWhole ? min(sequence + 1, state.log.nextSequence) : 0
     }
 
-    /// Moves a reader back by some bytes, to the start of a line; a reader that has yet to be told of another run stays.
+    /// Moves a reader back by some bytes, to the start of a line; not a reader that has yet to be greeted for another
+    /// run.
     ///
     /// - Parameters:
-    ///   - first: the number that it is not moved back beyond.
-    ///   - fallback: where to, when the log has let go of the lines: it gets a gap for those.
-    /// - Returns: the number of the line it gets next.
+    ///   - first: the lowest sequence number to move to.
+    ///   - fallback: the target when the log has dropped the lines: the reader gets a gap for those.
+    /// - Returns: the sequence number of its next line.
     package func rewind(_ id: ReaderID, bytes: Int, notBefore first: Int, fallback: Int) -> Int {
         guard let reader = readers[id] else { return first }
         guard !reader.owesGreeting else { return reader.cursor }
@@ -612,29 +614,31 @@ package actor EventStore {
         case .oldest: state.log.firstSequence
         case .newest: state.log.nextSequence
         case .after(let sequence):
-            // A feed that is passed on may be on its way here up to where it was counted.
+            // A relayed feed's `stats` may count lines that are still to arrive.
             min(max(0, sequence), state.asOf) + 1
         }
     }
 
-    /// `hello` and `stats` as of now, for a reader whose connection begins; no bytes when they come by `next`.
+    /// Returns the current `hello` and `stats`, for a reader whose connection begins; no bytes when `next` returns
+    /// them.
     package func greeting(for id: ReaderID) -> [UInt8] {
         guard let reader = readers[id], !reader.owesGreeting else { return [] }
         reader.owesNews = false
         return greeting(isFiltered: reader.isFiltered)
     }
 
-    /// `hello` and `stats` as of now.
+    /// Returns the current `hello` and `stats`.
     ///
-    /// - Parameter most: of `stats` as much is told as fits so many bytes with the `hello`.
+    /// - Parameter most: the most bytes of both together; `stats` leaves out what does not fit.
     package func greeting(isFiltered: Bool, atMost most: Int = .max) -> [UInt8] {
         greeting(isFiltered: isFiltered, from: 0, atMost: most)
     }
 
-    /// The newest lines as they are now, for who wants nothing later: `hello` and `stats` of a feed that begins with the first
-    /// of these lines, and whole lines of at most so many bytes, with a `gap` for those in between that never came.
+    /// Returns the newest lines for a client that wants no later ones: `hello` and `stats` of a feed that begins with
+    /// the first of these lines, then whole lines of at most `bytes` bytes, and a `gap` for those in between that never
+    /// came.
     ///
-    /// - Returns: nil before it is known whose feed this is.
+    /// - Returns: nil before the feed's run is known.
     package func newest(bytes: Int) -> [Delivery]? {
         if !state.hasBegun { return nil }
         var next = max(firstReplayed(of: bytes), state.log.firstSequence)
@@ -652,7 +656,7 @@ package actor EventStore {
         }
     }
 
-    /// - Parameter first: the first line that can be had, if there are older ones.
+    /// - Parameter first: the first line available, if there are older ones.
     private func greeting(isFiltered: Bool, from first: Int, atMost most: Int = .max) -> [UInt8] {
         let now = wall.now
         let asOf = state.asOf
@@ -668,36 +672,36 @@ package actor EventStore {
         return hello + stats
     }
 
-    /// Names the run whose lines these are.
+    /// The name of the run that the lines belong to.
     package var run: String { identity.run }
 
-    /// Whether the feed is a fleet's, this one's or the one that is passed on.
+    /// Whether the feed is a hub's: this one's, or the relayed one's.
     package var isOfFleet: Bool { state.remote?.isFleet ?? (isFleet || fleet.count > 0) }
 
-    /// The number that the next line gets.
+    /// The next line's sequence number.
     package var nextSequence: Int { state.log.nextSequence }
 
-    /// Whether there may be anything that persons are told in a span that was read, or an answer: who looks for errors need not
-    /// look at every line of a fast feed.
+    /// Whether a span may contain a line to report to a person, or an answer: so a reader that searches for errors need
+    /// not check every line of a fast feed.
     package func mayHoldReports(_ span: LineSpan, orAnswers: Bool = false) -> Bool {
         max(state.newestReport, orAnswers ? state.newestAnswer : 0) >= span.sequences.lowerBound
     }
 
-    /// The number of the newest line that says where a source's value is: `stats` say it from there on.
+    /// The sequence number of the newest line with a value pointer; `stats` include it from then on.
     package var newestPointer: Int { state.newestPointer }
 
-    /// The number of the line that a reader gets next.
+    /// The sequence number of a reader's next line.
     package func place(of id: ReaderID) -> Int { readers[id]?.cursor ?? state.log.nextSequence }
 
-    /// Counts a reader that was closed because it took nothing.
+    /// Counts a reader that was closed because it stopped reading.
     package func noteStalledReader() { state.counts.stalledReaders += 1 }
 
-    /// The last line that a reader has got.
+    /// The last line that a reader has received.
     package func progress(of id: ReaderID) -> LineID { LineID(identity.run, place(of: id) - 1) }
 
-    /// What a reader has got up to this line outlives the process now: inputs wait, and lines are kept, by that from here on.
+    /// Records that a reader's lines up to this one are durable: from now on this limits inputs and keeps lines.
     ///
-    /// - Parameter first: the oldest line that is kept so of the run; nil for none.
+    /// - Parameter first: the oldest durable line of the run; nil for none.
     package func settle(_ place: LineID, of id: ReaderID, first: Int?) {
         guard place.run == identity.run, let reader = readers[id] else { return }
         reader.durable = place.sequence
@@ -705,17 +709,17 @@ package actor EventStore {
         resumeInputs()
     }
 
-    /// Whether inputs that can wait do so for a reader that is far behind, and what it has not seen is kept.
+    /// Sets whether a reader is a lossless output, for which inputs wait and unread lines are kept.
     package func setHolding(_ holds: Bool, of id: ReaderID) {
         guard let reader = readers[id] else { return }
         if holds { admission.addHolder(reader) } else { admission.removeHolder(reader) }
         resumeInputs()
     }
 
-    /// Whether no more events are taken.
+    /// Whether the store accepts no more events.
     package var isOver: Bool { ending != nil }
 
-    /// Says in `agent` lines how a reader's output is doing: `ok`, or what is wrong.
+    /// Sets the state of a reader's output for `agent` lines: `ok`, or a description of its fault.
     package func setState(_ text: String, of id: ReaderID) {
         readers[id]?.state = LineEncoder.cut(text, at: OutputState.longest)
     }
@@ -735,17 +739,17 @@ package actor EventStore {
         }
     }
 
-    // MARK: What there is to know
+    // MARK: Metrics and state
 
     package var counts: StoreCounts { state.counts }
 
-    /// The number of the oldest line that is held.
+    /// The sequence number of the oldest line in the log.
     package var firstSequence: Int { state.log.firstSequence }
 
-    /// What the log takes now, in bytes.
+    /// The log's memory in use, in bytes.
     package var logMemory: Int { state.log.memory }
 
-    /// Of the agent whose feed this is.
+    /// The metrics of the agent that the feed belongs to.
     package var numbers: AgentNumbers {
         let attachment = state.remote.map { remote in
             let silence = remoteTime.flatMap { time in remote.clock.map { max(.zero, time - $0) } }
@@ -756,30 +760,30 @@ package actor EventStore {
             counts: state.agentCounts, memory: state.memory, agent: state.agent, attachment: attachment)
     }
 
-    /// Now, by the clock of the agent whose feed this is.
+    /// The current time by the clock of the agent that the feed belongs to.
     package var feedTime: Timestamp { remoteTime ?? wall.now }
 
-    /// Now, by the clock of the agent whose lines are passed on; nil while nothing is known of it.
+    /// The current time by the clock of the relayed agent; nil while unknown.
     private var remoteTime: Timestamp? {
         isRecording ? (state.hasBegun ? wall.now : nil) : state.remote?.time(at: loop.clock.now)
     }
 
-    /// A walk over what there is now, which goes on by `nextSource`, `nextEndpoint` and `nextSeries`.
+    /// A walk over the current items, for `nextSource`, `nextEndpoint` and `nextSeries`.
     package var walk: FeedWalk { state.walk(of: identity.run) }
 
-    /// The next source of a walk, also one that is taken out of the list; nil when that was all.
+    /// Returns the next source of a walk, including unlisted ones; nil at the end.
     package func nextSource(_ walk: inout FeedWalk) -> SourceNumbers? {
         guard walk.run == identity.run else { return nil }
         return state.nextSource(&walk, at: isRelay ? feedTime : loop.clock.now.timestamp)
     }
 
-    /// The next series of a walk that has a value newer than the history; nil when that was all.
+    /// Returns the next series of a walk that has a value within the history; nil at the end.
     package func nextSeries(_ walk: inout FeedWalk) -> SeriesNumbers? {
         guard walk.run == identity.run else { return nil }
         return state.nextSeries(&walk, at: feedTime)
     }
 
-    /// The next agent of a fleet; nil when that was all.
+    /// Returns the next agent of a fleet; nil at the end.
     package func nextMember(_ walk: inout FeedWalk) -> MemberNumbers? {
         guard walk.run == identity.run else { return nil }
         guard let remote = state.remote else { return fleet.next(&walk, at: wall.now) }
@@ -787,26 +791,26 @@ package actor EventStore {
         return remote.member(walk.place, at: remoteTime)
     }
 
-    /// The agent of a fleet that a source is of; nil for one's own.
+    /// The agent of a fleet that owns a source; nil for the feed's own.
     package func agent(ofSource source: String) -> String? {
         guard let dot = source.firstIndex(of: ".") else { return nil }
         let name = String(source[..<dot])
         return state.remote?.agents.hasAgent(named: name) ?? (state.members[name] != nil) ? name : nil
     }
 
-    /// How many of the connections to agents, or to brokers of theirs, there are now, of how many; nil without any.
+    /// The number of open connections to agents, or to their brokers, and the number of all; nil without any.
     package var connections: (open: Int, all: Int)? { fleet.connections }
 
-    /// Says whether a broker that agents come by is there; nil when it is none any more.
+    /// Sets whether a broker of agents is connected; nil removes it.
     package func noteBroker(_ name: String, isConnected: Bool?) { fleet.noteBroker(name, isConnected: isConnected) }
 
-    /// A source has answered, and had nothing to say: a stream that is read.
+    /// Records an answer without data from a source, such as an open stream.
     package func noteAnswer(from source: SourceID) {
         if state.noteAnswer(from: source, at: moment) { greetSoon() }
     }
 
-    /// The next endpoint of a walk, with the whole of its durations; nil when that was all, and over an attached feed, which
-    /// tells no more than percentiles.
+    /// Returns the next endpoint of a walk, with its histogram; nil at the end, and for a relayed feed, which only has
+    /// percentiles.
     package func nextEndpoint(_ walk: inout FeedWalk) -> EndpointStatistics? {
         isRelay ? nil : state.nextEndpoint(&walk)
     }
@@ -815,7 +819,7 @@ package actor EventStore {
 
     // MARK: Agents whose feeds are sources
 
-    /// Says up to where a journal has the lines of agents of which nothing has come yet: they go on behind that.
+    /// Sets the positions in a journal, after which agents resume that have sent nothing yet.
     package func resume(_ positions: [AgentPosition]) {
         fleet.resume(positions)
         for wakeup in awaiting ?? [] { wakeup.signal() }
@@ -824,11 +828,11 @@ package actor EventStore {
         sayOfItself(.recovered(recovery), about: Self.positions)
     }
 
-    /// Where agents were, which a journal says.
+    /// The topic of errors about a journal's positions of agents.
     private static let positions = "positions"
 
-    /// For inputs that read agents: suspends until it is known up to where a journal has their lines, however long its disk takes.
-    /// What came before that would be there twice, and what streams have of the time since would be left out.
+    /// Waits until a journal has given the agents' positions, however long its disk takes; for inputs that read agents.
+    /// Earlier lines would otherwise be repeated, and later ones in streams skipped.
     package func waitForPositions() async throws(CancellationError) {
         guard awaiting != nil else { return }
         let (wakeup, begun) = (Wakeup(loop: loop), loop.clock.now)
@@ -843,10 +847,10 @@ package actor EventStore {
         try await wakeup.wait()
     }
 
-    /// For how long it is worth no line that agents are not read.
+    /// The wait for a journal that is reported as an error.
     private static let journalPatience = Duration.seconds(2)
 
-    /// Says once for all who wait that they do.
+    /// Reports the wait for the journal, once for all inputs.
     private func noteLateJournal(since begun: LoopInstant) {
         guard journalOutage.since == nil, journalOutage.fail(by: .disk, at: begun) else { return }
         let failure = Failure(
@@ -854,30 +858,30 @@ package actor EventStore {
         sayOfItself(.error(failure), about: Self.positions)
     }
 
-    /// Up to where lines of agents are here, or in a journal when this began: the newest run of each last.
+    /// The newest position of each agent, here or in the initial journal; each agent's newest run is last.
     package var knownPositions: [AgentPosition] { fleet.knownPositions }
 
     private func source(standingFor id: MemberID) -> SourceID {
         fleet.source(standingFor: id, in: &state, at: moment)
     }
 
-    /// The agent of a fleet that is called so; joins it. What it gives is good until the agent is forgotten: an input whose agents
-    /// nobody has configured asks anew for whatever comes.
+    /// Returns the agent of a fleet with this name, added if needed. The result is valid until the agent is forgotten:
+    /// an input of unconfigured agents must look it up again for each message.
     package func member(_ name: String) -> MemberID {
         fleet.join(name, in: &state, at: moment)
     }
 
-    /// Why the lines of an agent that no configuration names are not taken.
+    /// The reason why the lines of an unconfigured agent are refused.
     package enum Stranger: Error, Sendable, Equatable {
-        /// They come by another source, or another source has a name that would be one of the agent's.
+        /// Its lines come by another source, or another source has a name that would be one of the agent's.
         case taken(by: String)
-        /// No source may be called so.
+        /// The name is reserved.
         case reserved
-        /// There are so many agents.
+        /// The limit on agents is reached.
         case tooMany(Int)
     }
 
-    /// The agent that is called so, whose lines come by a source that has those of many; joins it.
+    /// Returns the agent with this name, whose lines come by a source shared by many; adds it if needed.
     package func member(_ name: String, by source: SourceID) -> Result<MemberID, Stranger> {
         fleet.member(name, by: source, in: &state, at: moment).map { member, isNews in
             if isNews { greetSoon() }
@@ -885,18 +889,18 @@ package actor EventStore {
         }
     }
 
-    /// What is known of an agent.
+    /// The state of an agent.
     package func member(_ id: MemberID) -> FleetMember { fleet[id] }
 
-    /// Says how it is with the way to an agent that has one of its own.
+    /// Sets the state of the connection to an agent that has its own.
     package func note(_ link: MemberState.Link, of id: MemberID) { fleet.note(link, of: id) }
 
-    /// An agent is known by something else than its lines: by the last message that a broker has of it.
+    /// Records an agent's state from another origin than its lines: from the last message that a broker has of it.
     ///
     /// - Parameters:
-    ///   - last: the number of the last line that it has; nil where that is not said.
-    ///   - hasEnded: whether it said goodbye in that.
-    ///   - heard: when that came to the broker.
+    ///   - last: the sequence number of its last line; nil if not given.
+    ///   - hasEnded: whether that message contains its `bye`.
+    ///   - heard: the time when the broker received that message.
     package func meet(
         _ id: MemberID, run: String, last: Int? = nil, host: AgentIdentity.Host, hasEnded: Bool = false,
         heard: Timestamp
@@ -905,18 +909,18 @@ package actor EventStore {
             id, run: run, last: last, host: host, hasEnded: hasEnded, heard: heard, at: moment)
     }
 
-    /// Takes lines of an agent, in their order, whatever way they came: what is wrong with them is said, what was here already is
-    /// left out, and what is missing is named.
+    /// Processes lines of an agent, in their order, however they arrived: reports faults, skips repeated lines, and
+    /// names missing ones.
     ///
-    /// Waits, like an input that can, for outputs that must get everything.
+    /// Waits for lossless outputs, like an input that can wait.
     ///
-    /// - Parameter message: which one of a stream they came by, if they came by one.
-    /// - Returns: why nothing more of the connection is to be taken; nil while more is.
+    /// - Parameter message: the stream message that carried them, if any.
+    /// - Returns: the reason to end the connection; nil to go on.
     package func receive(
         _ lines: [Result<Line, LineFault>], from id: MemberID, by message: StreamMessage? = nil
     ) async -> String? {
         if !isFleet {
-            // At once: a journal keeps where agents are from there on.
+            // At once: from here on, a journal keeps the agents' positions.
             isFleet = true
             greetAll()
         }
@@ -926,7 +930,7 @@ package actor EventStore {
         for item in items {
             switch item {
             case .stats(let stats):
-                // Of lines before it the sources are as they were.
+                // Lines before it belong to the earlier state of the sources.
                 await publish(batch, waitingUntil: nil)
                 batch = EventBatch()
                 if fleet.list(stats, of: id, in: &state, at: moment) { greetSoon(for: id) }
@@ -944,10 +948,10 @@ package actor EventStore {
         return nil
     }
 
-    /// Says something of an agent that it did not say itself: that it fails, or answers again.
+    /// Publishes the hub's own event about an agent: that it fails, or answers again.
     ///
-    /// - Parameter source: of which of its sources, as it calls them; nil for the agent itself, which it is said of, too, where
-    ///   that one is only remembered.
+    /// - Parameter source: the agent's own name of the source; nil for the agent itself, which also stands in for an
+    ///   unlisted source.
     package func say(_ body: Event.Body, of id: MemberID, source: String? = nil) {
         let known = source.flatMap { state.source(named: $0, of: id) }
         let source = known.flatMap { state.isRetired($0) ? nil : $0 } ?? self.source(standingFor: id)
@@ -956,17 +960,17 @@ package actor EventStore {
         publish(batch)
     }
 
-    /// Forgets an agent of the fleet that comes by a broker and says nothing, before a day of that is over.
+    /// Forgets an agent of a broker that is not live now, rather than after a day of silence.
     ///
-    /// - Returns: why not; nil when it will be within a second.
+    /// - Returns: the reason for a refusal; nil when it will be forgotten within a second.
     package func forget(_ name: String) -> PollRefusal? { fleet.dismiss(name) }
 
-    /// The same when it is an agent's sources that are otherwise: at once, while that is seldom.
+    /// The same for changes to an agent's sources: at once, as long as they are rare.
     private func greetSoon(for id: MemberID) { greetSoon(at: fleet.newsTime(of: id, at: loop.clock.now)) }
 
-    /// Has readers told how the sources are, at most once a second: a thousand agents may begin at once.
+    /// Greets readers because the sources have changed, at most once a second: a thousand agents may start at once.
     ///
-    /// - Parameter time: when, if not at once.
+    /// - Parameter time: the time to do so; nil for as soon as possible.
     private func greetSoon(at time: LoopInstant? = nil) {
         guard ending == nil else { return }
         let now = loop.clock.now
@@ -975,7 +979,7 @@ package actor EventStore {
             guard due < news.due else { return }
             loop.cancel(news.timer)
         }
-        // Not at once, either: more may be known in a moment.
+        // Even the first is scheduled: more changes may follow in a moment.
         let timer = loop.schedule(at: due) { [weak self] in
             self?.assumeIsolated {
                 $0.news = nil
@@ -988,10 +992,10 @@ package actor EventStore {
 
     // MARK: Another agent's feed
 
-    /// Passes another agent's lines on: byte for byte, with their run and their numbers.
+    /// Relays another agent's lines: byte for byte, with their run and sequence numbers.
     ///
-    /// Lines that are here already are left out; numbers that are missing become a gap; another run is begun with a new
-    /// `hello`, after a gap for what a reader has not seen of the old one.
+    /// Skips repeated lines; missing numbers become a gap; another run starts with a new `hello`, after a gap for the
+    /// lines of the old one that a reader has not seen.
     package func relay(_ lines: [RelayedLine]) {
         if !lines.isEmpty { state.hear(at: loop.clock.now) }
         var rest = lines[...]
@@ -1001,9 +1005,9 @@ package actor EventStore {
         }
     }
 
-    /// Passes a recording's lines on, likewise: for as long as there is a next one, and as much as fits an eighth of the log.
+    /// Relays a recording's lines in the same way, while `next` returns one, and at most an eighth of the log.
     ///
-    /// - Parameter refuse: gets what is wrong with a line that looked like a plain one.
+    /// - Parameter refuse: gets the fault of a line that looked like a plain one.
     package func relay(_ next: () -> RecordedLine?, refuse: (LineFault) -> Void) {
         relay(atMost: state.slice, next, refuse: refuse)
     }
@@ -1029,20 +1033,20 @@ package actor EventStore {
             }
         }
         state.expire(at: now)
-        // Not in between: a run begins with several lines, and is told by one greeting.
+        // Only at the end: a run begins with several lines, for which one greeting is enough.
         if isNews { wakes.callAll(linesBelow: state.log.nextSequence) }
         announce()
     }
 
-    /// Says whether the attached agent's lines come.
+    /// Sets whether the connection to the attached agent is open.
     package func noteConnection(_ isConnected: Bool) { state.setConnected(isConnected) }
 
-    /// Passes one line on; true when readers are to be greeted for it.
+    /// Relays one line; returns whether to greet readers for it.
     private func relay(_ relayed: RelayedLine, plain: PlainLine? = nil, _ now: LoopInstant) -> Bool {
         let line = relayed.line
         switch line.body {
         case .stats:
-            // Readers are told when that is how lines are to be read.
+            // Readers are greeted if the descriptions have changed.
             guard state.apply(line) else { return false }
             oweNews()
             return true
@@ -1053,7 +1057,7 @@ package actor EventStore {
             if isNew { begin(hello, isFirst: isFirst) }
             _ = state.apply(line)
             if isNew { return true }
-            // Its end was not one: who keeps it is told.
+            // The run has not ended after all: readers that keep runs are greeted.
             guard hadEnded else { return false }
             for reader in readers.values where reader.durable != nil {
                 reader.farewell = nil
@@ -1071,10 +1075,10 @@ package actor EventStore {
         return false
     }
 
-    /// Begins with a run.
+    /// Starts a run.
     private func begin(_ hello: Line.Hello, isFirst: Bool) {
         for reader in readers.values where !reader.isAway {
-            // One that was not told of the run before has seen nothing of it, and cannot be told what it missed there.
+            // A reader that was not greeted for the previous run has seen nothing of it, and gets no gap for it.
             if !isFirst, !reader.owesGreeting {
                 let last = state.log.nextSequence - 1
                 if reader.cursor <= last { reader.owedGap = reader.cursor...last }

@@ -1,56 +1,56 @@
 package import Reactor
 
-/// What the store knows, without clock or suspension: sources, series with their windows, endpoints, and the log.
+/// The store's data, without clock or suspension: sources, series with their windows, endpoints, and the log.
 ///
 /// One struct, so that a batch of events costs one exclusive access and no reference counting of the parts.
 package struct FeedState: ~Copyable, Sendable {
     package let limits: Limits
     package private(set) var log: LineLog
-    /// The numbers of the newest line that is told to persons, an error, how far a source has come or that it is back, and of
-    /// the newest answer's.
+    /// The sequence numbers of the newest line to report to a person (an error, progress, or a recovery), and of the
+    /// newest answer.
     package private(set) var newestReport = 0
     package private(set) var newestAnswer = 0
-    /// The number of the newest line that says where a source's value is.
+    /// The sequence number of the newest line with a value pointer.
     private(set) var newestPointer = 0
     package var counts = StoreCounts()
-    /// The outputs as the next `agent` line shows them; whoever keeps the readers keeps them.
+    /// The outputs for the next `agent` line, set by the owner of the readers.
     package var outputs: [OutputState] = []
     private var encoder = LineEncoder()
     private var sources = SourceTable()
     private var ownSource: SourceID?
     private var series: [Series] = []
     private var prefixes: PrefixArena
-    /// How many bytes of `prefixes` are names of series that are gone.
+    /// The number of bytes of `prefixes` that are names of removed series.
     private var wastedNames = 0
     private let width: Int64
     private let mostData: Int
     private var table: SeriesTable
     private var endpointTable: EndpointTable
-    /// Series whose closed windows changed in the batch under way.
+    /// Series with changes to closed windows in the current batch.
     private var revised: [Int] = []
     private var closings = WindowClosings()
     /// The agents whose feeds are sources.
     private(set) var members = MemberTable()
-    /// Whose events are published now; −1 for our own.
+    /// The agent whose events are being published; −1 for our own.
     private var speaker: Int32 = -1
-    /// Times that a series of an agent's was not taken because it has as many as it may have.
+    /// The number of times that a series was refused because its agent is at its limit.
     private var refusedForeignSeries = 0
-    /// Values that came behind the line of their window, in the batch under way.
+    /// The number of values in the current batch that arrived after the line of their window.
     private var revisions = 0
     private var seriesShortage = Shortage()
     private var endpointShortage = Shortage()
-    /// What is wrong with the agent itself now, and with what of it; the newest last.
+    /// The agent's own current failures by topic; the newest last.
     private var ownTroubles: [(topic: String, failure: Failure)] = []
-    /// How many sources, series and endpoints were added, or might have been, so far.
+    /// A counter of added sources, series and endpoints, including attempts.
     private var births = 0
-    /// The newest of each.
+    /// The newest sample of each kind.
     package private(set) var memory: MemorySample?
     package private(set) var agent: AgentSample?
-    /// The agent whose feed is passed on; nil for a feed of our own.
+    /// The agent whose feed is relayed; nil for our own feed.
     private(set) var remote: RemoteFeed?
 
     /// - Parameters:
-    ///   - age: how long lines are kept; nil for the limits' history.
+    ///   - age: the period for which lines are kept; nil for the limits' history.
     ///   - isRelay: whether the lines are another agent's.
     package init(limits: Limits = Limits(), keepingLinesFor age: Duration? = nil, isRelay: Bool = false) {
         remote = isRelay ? RemoteFeed(mostAgents: limits.members) : nil
@@ -63,38 +63,38 @@ package struct FeedState: ~Copyable, Sendable {
         endpointTable = EndpointTable(limit: limits.endpoints)
     }
 
-    /// The width of a window of the feed, and how far back it keeps lines.
+    /// The width of a window of the feed, and the period for which it keeps lines.
     var interval: Duration { remote?.interval ?? limits.interval }
     var history: Duration { remote?.history ?? limits.history }
 
-    /// Whether it is known whose feed this is.
+    /// Whether the feed's run is known.
     var hasBegun: Bool { remote?.hasBegun != false }
 
-    /// The number of the last line that is counted in what is known. A feed that is passed on has been counted beyond what has
-    /// come of it while its replay comes.
+    /// The last sequence number included in the statistics. While a relayed feed is replayed, they include lines that
+    /// have yet to arrive.
     var asOf: Int { max(log.nextSequence - 1, remote?.asOf ?? 0) }
 
-    /// What the agent whose feed this is has counted; nil while another one has not said.
+    /// The counts of the agent that the feed belongs to; nil while a relayed one has not sent them.
     var agentCounts: StoreCounts? { remote.map(\.counts) ?? counts }
 
-    /// How the endpoints have answered, in the order they were first asked.
+    /// The statistics of the endpoints, in the order of their first request.
     package var endpoints: [EndpointStatistics] { endpointTable.statistics }
 
-    /// How the sources are doing that are not retired, in the order they were first registered.
+    /// The states of the sources that are not retired, in the order they were first registered.
     package var statuses: [SourceStatus] { sources.statuses }
 
-    /// How much room names of series take now, in bytes, for tests of their bound.
+    /// The bytes in use for names of series, for tests of their limit.
     var nameBytes: Int { prefixes.buffer.count }
 
-    /// Whether as many data events have come as `Limits.data` asks for.
+    /// Whether the number of data events in `Limits.data` has arrived.
     package var hasEnoughData: Bool { counts.data >= mostData }
 
     // MARK: Sources
 
-    /// Adds a source; one of a name that is known is that source, with its series and their history.
+    /// Adds a source; a known name returns that source, with its series and their history.
     ///
-    /// Its name and type are cut at 1,024 bytes, its unit at 32. With another type all its lines have that from now on, with
-    /// other bands its windows from the next line on. It is `starting` again.
+    /// Cuts its name and type at 1,024 bytes, its unit at 32. A new type applies to all its further lines, new bands to
+    /// its windows from the next line. Its state is `starting` again.
     package mutating func register(_ description: SourceDescription, at time: Timestamp) -> SourceID {
         births += 1
         let (source, isRenamed) = sources.register(description, at: time, birth: births)
@@ -102,7 +102,7 @@ package struct FeedState: ~Copyable, Sendable {
         return source
     }
 
-    /// The agent itself as a source, for what it says of itself; one of a fleet is described likewise.
+    /// The source that stands for the agent itself; those of a fleet's agents have the same description.
     package mutating func ownSource(at time: Timestamp) -> SourceID {
         if let known = ownSource { return known }
         let id = register(ownDescription, at: time)
@@ -114,21 +114,22 @@ package struct FeedState: ~Copyable, Sendable {
         SourceDescription(name: EventStore.ownName, type: "memory", rhythm: .every(limits.interval))
     }
 
-    /// The source of this name that was registered.
+    /// The registered source with this name.
     func source(named name: String) -> SourceID? { sources.source(named: name) }
 
-    /// Takes a source out of the list until it is registered again; its windows still close.
+    /// Unlists a source until it is registered again; its windows still close.
     package mutating func retire(_ source: SourceID) { sources.retire(source) }
 
-    /// Something more comes from a source: it is listed again, as it was described, and none of those that give way to others.
+    /// Lists a source again with its description, because more data has come from it; it no longer makes room for
+    /// others.
     ///
     /// - Returns: whether it was retired.
     mutating func revive(_ source: SourceID) -> Bool { sources.revive(source) }
 
-    /// Whether it was taken out and not registered again.
+    /// Whether it is unlisted.
     func isRetired(_ source: SourceID) -> Bool { sources.isRetired(source) }
 
-    /// Nothing more is to come from a source until it is registered again: it has come to its end by itself.
+    /// Records that a source has ended by itself: no more data is expected until it is registered again.
     mutating func noteEnd(of source: SourceID) { sources.noteEnd(of: source) }
 
     /// Retires a source that nothing more comes from. It is remembered, should it be registered again, for as long as the
@@ -141,7 +142,7 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
-    /// Forgets released sources, once their windows have had their lines, of which no more than these will come.
+    /// Forgets released sources, after emitting the last lines of their windows.
     ///
     /// - Returns: whether there were any.
     @discardableResult
@@ -164,14 +165,14 @@ package struct FeedState: ~Copyable, Sendable {
 
     // MARK: Events
 
-    /// Numbers the events, puts them into their windows and encodes their lines.
+    /// Numbers the events, records them in their windows and encodes their lines.
     ///
     /// - Parameters:
-    ///   - wall: the wall clock now, which lateness is measured by.
-    ///   - now: the loop's clock now, which the log's age is measured by.
-    ///   - first: the event to begin with.
-    ///   - growth: after which no more events are taken; see `slice`.
-    /// - Returns: how many events of the batch are published now, with those before `first`; one more at least.
+    ///   - wall: the wall clock now, for lateness.
+    ///   - now: the loop's clock now, for the log's age.
+    ///   - first: the first event to publish.
+    ///   - growth: the growth of the log, in bytes, after which to stop; see `slice`.
+    /// - Returns: the index of the first event not yet published; at least one is published.
     @discardableResult
     package mutating func publish(
         _ batch: EventBatch, from first: Int = 0, atMost growth: Int = .max, at moment: Moment
@@ -180,7 +181,7 @@ package struct FeedState: ~Copyable, Sendable {
         let start = log.totalCost
         revisions = 0
         var next = first
-        // Looked at once for many events, as those of a batch are of one source nearly always.
+        // Checked once for many events, because those of a batch are nearly always of one source.
         var source: Int32 = -1
         let isForeign = !batch.origins.isEmpty
         batch.bytes.withUnsafeBufferPointer { bytes in
@@ -198,7 +199,7 @@ package struct FeedState: ~Copyable, Sendable {
                         sources.hear(from: SourceID(index: Int(source)), at: moment.now.timestamp)
                     }
                 }
-                // A revision is a line too, and comes behind the events.
+                // A revision is a line too, and follows the events.
                 if log.totalCost - start + revisions * LineEncoder.fixed >= growth { break }
             }
         }
@@ -214,8 +215,8 @@ package struct FeedState: ~Copyable, Sendable {
         return next
     }
 
-    /// By how much the log grows, in bytes, before those who must get everything are waited for: with the chunk that is begun
-    /// then, at most a quarter of it, unless a single line is longer.
+    /// The growth of the log, in bytes, after which to wait for lossless outputs: with the chunk begun then, at most a
+    /// quarter of the log, unless a single line is longer.
     package var slice: Int { log.capacity / 8 }
 
     @inline(__always)
@@ -265,7 +266,7 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
-    /// Whether an event is from more than a window ahead of the clock.
+    /// Whether an event is more than a window ahead of the clock.
     @inline(__always)
     private func isFuture(_ time: Timestamp, _ wall: Timestamp) -> Bool {
         time.microseconds > wall.microseconds &+ width
@@ -285,7 +286,7 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
-    /// A line that says where its value was found.
+    /// Encodes a line with its value pointer.
     @inline(never)
     private mutating func encode(
         _ value: Double?, _ text: UnsafeBufferPointer<UInt8>?, _ data: UnsafeBufferPointer<UInt8>?,
@@ -322,21 +323,21 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
-    /// Something that events or requests are refused for, as there is too much of it.
+    /// A limit that is reached, so that further items are refused.
     private struct Shortage: Sendable {
         private var count = 0
         private var last = LoopInstant(nanoseconds: 0)
         private var outage = Outage<Bool>()
 
-        /// - Parameter count: how many were refused so far.
-        /// - Returns: whether that is to be said.
+        /// - Parameter count: the number of refusals so far.
+        /// - Returns: whether to report them.
         mutating func note(_ count: Int, at now: LoopInstant) -> Bool {
             guard count > self.count else { return false }
             (self.count, last) = (count, now)
             return outage.fail(by: true, at: now)
         }
 
-        /// It is over when none was refused for so long.
+        /// Ends the shortage when nothing was refused for `time`; returns the recovery to report.
         mutating func end(at now: LoopInstant, after time: Duration) -> Recovery? {
             last.duration(to: now) >= time ? outage.end(at: now) : nil
         }
@@ -372,11 +373,11 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
-    /// Everything but data: seldom enough that it need not be fast.
+    /// Publishes anything but data: too rare to need optimisation.
     @inline(never)
     private mutating func publishOther(_ event: Event, _ moment: Moment) {
         defer {
-            // Windows may come before it.
+            // Windows may precede it in the log.
             let sequence = log.nextSequence - 1
             switch event.body {
             case .latency: newestAnswer = sequence
@@ -394,7 +395,7 @@ package struct FeedState: ~Copyable, Sendable {
         case .latency(let sample):
             var sample = sample
             sample.endpoint = LineEncoder.cut(sample.endpoint)
-            // What the line says is what counts, so that a reader who adds lines up comes to the same.
+            // Counts the value as the line gives it, so that a reader that adds up lines gets the same result.
             sample.ms = LineWriter.readBack(milliseconds: sample.ms)
             // Before the window, which names the line that comes next: others' windows may have to come before it.
             updateEndpoint(sample.endpoint, of: event.source, moment) { _ = $0.record(sample.ms) }
@@ -469,7 +470,7 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
-    /// A source has answered without a line. One that fails does so until a line says that it is over.
+    /// Records an answer without a line. A failing source stays so until a line reports its recovery.
     ///
     /// - Returns: whether it was the first time, which no line tells.
     mutating func noteAnswer(from source: SourceID, at moment: Moment) -> Bool {
@@ -479,7 +480,7 @@ package struct FeedState: ~Copyable, Sendable {
         return true
     }
 
-    /// Something good came from a source, other than data.
+    /// Records a source's success other than data.
     private mutating func hear(
         from source: SourceID, _ time: Timestamp, _ moment: Moment
     ) {
@@ -496,7 +497,7 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
-    /// Counts something at an endpoint.
+    /// Updates an endpoint's histogram.
     private mutating func updateEndpoint(
         _ endpoint: String, of source: SourceID, _ moment: Moment,
         _ change: (inout LatencyHistogram) -> Void
@@ -529,29 +530,29 @@ package struct FeedState: ~Copyable, Sendable {
         /// An index into `sources`.
         let source: Int
         let kind: SeriesKind
-        /// Whose it is, by the place in `members`; −1 for our own.
+        /// Its agent, as an index in `members`; −1 for our own.
         var member: Int32 = -1
-        /// When it was added, for walks.
+        /// A sequential number from when it was added, for walks.
         let birth: Int
-        /// Where `prefixes` has `"type":"…","source":"…","series":"…"`; empty when there was no room.
+        /// The range in `prefixes` of `"type":"…","source":"…","series":"…"`; empty when there was no room.
         var prefix: Range<Int>
-        /// How far behind the start of `prefix` it has `"source":"…","series":"…"`, which is what a window line says.
+        /// The offset in that of `"source":"…","series":"…"`, which a window line uses.
         var namesOffset: Int
     }
 
-    /// The series of a source and kind in `table`.
+    /// The key in `table` for a source and kind.
     @inline(__always)
     private func place(_ source: SourceID, _ kind: SeriesKind) -> SourceID {
         SourceID(index: source.index &* 3 &+ kind.rawValue)
     }
 
-    /// What lines call a series whose `prefix` is not empty; until something is appended to `prefixes`.
+    /// The encoded names of a series whose `prefix` is not empty; valid until something is appended to `prefixes`.
     @inline(__always)
     private func names(of index: Int) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(rebasing: prefixes.buffer[series[index].prefix])
     }
 
-    /// The series' index; made when it is new, nil when it cannot be.
+    /// The series' index, added if it is new; nil when it cannot be added.
     @inline(__always)
     private mutating func seriesIndex(
         _ source: SourceID, kind: SeriesKind, key: UnsafeBufferPointer<UInt8>?, _ moment: Moment
@@ -561,7 +562,7 @@ package struct FeedState: ~Copyable, Sendable {
         return addSeries(source, kind, place, key, moment)
     }
 
-    /// Adds a series that is not there; those of sources that nothing more comes from give way to it.
+    /// Adds a new series; released sources make room for it if necessary.
     @inline(never)
     private mutating func addSeries(
         _ source: SourceID, _ kind: SeriesKind, _ place: SourceID, _ key: UnsafeBufferPointer<UInt8>?,
@@ -588,13 +589,13 @@ package struct FeedState: ~Copyable, Sendable {
             namesOffset: 0)
         if member >= 0 { members.add(series: index, to: member) }
         if index < series.count { series[index] = new } else { series.append(new) }
-        // What is passed on is not encoded here.
+        // Relayed lines are not encoded here.
         if remote == nil { keepPrefix(of: index) }
         counts.series = table.count
         return index
     }
 
-    /// The windows of a feed that is passed on come as its lines: of a series only the newest value is wanted.
+    /// Windows of a relayed feed arrive as lines: only the newest value of a series is needed.
     private var newRing: WindowRing {
         let width = remote == nil ? limits.interval : max(.seconds(1), history)
         return WindowRing(width: width, history: history)
@@ -606,15 +607,15 @@ package struct FeedState: ~Copyable, Sendable {
         series[index].namesOffset = Self.namesOffset(in: prefix)
     }
 
-    /// Encodes the names of all series anew, of which a source's type may be another one; into new memory, as the arena
-    /// lets go of nothing.
+    /// Encodes the names of all series again after a source's type has changed; in new memory, because the arena frees
+    /// nothing.
     private mutating func renewPrefixes() {
         prefixes = PrefixArena(limit: limits.nameBytes)
         wastedNames = 0
         for index in series.indices where series[index].source >= 0 { keepPrefix(of: index) }
     }
 
-    /// Moves the names of the series that are left into new memory, and has those there that had no room before.
+    /// Moves the names of the remaining series to new memory, and adds those that had no room before.
     private mutating func movePrefixes() {
         let old = prefixes
         prefixes = PrefixArena(limit: limits.nameBytes)
@@ -655,7 +656,8 @@ package struct FeedState: ~Copyable, Sendable {
         prefix.range(of: "\"source\":")?.lowerBound ?? 0
     }
 
-    /// Lends `"source":"…","series":"…"` of a series, from the arena if it is there; nothing may be added to that meanwhile.
+    /// Lends the `"source":"…","series":"…"` of a series, from the arena if it is there; nothing may be appended to
+    /// that meanwhile.
     private mutating func withWindowNames(
         of index: Int, _ body: (inout FeedState, UnsafeBufferPointer<UInt8>) -> Void
     ) {
@@ -665,7 +667,7 @@ package struct FeedState: ~Copyable, Sendable {
             let prefix = encodedPrefix(of: index)
             prefix.withUnsafeBufferPointer { body(&self, UnsafeBufferPointer(rebasing: $0[offset...])) }
         } else {
-            // The arena is held on to, as the bytes are its own.
+            // Keeps the arena alive, because it owns the bytes.
             let arena = prefixes
             withExtendedLifetime(arena) {
                 body(&self, UnsafeBufferPointer(rebasing: arena.buffer[range.lowerBound + offset..<range.upperBound]))
@@ -675,20 +677,20 @@ package struct FeedState: ~Copyable, Sendable {
 
     // MARK: Walks
 
-    /// A walk over what there is now.
+    /// A walk over the current items.
     func walk(of run: String) -> FeedWalk { FeedWalk(run: run, limit: births + 1) }
 
-    /// The next source of a walk, also one that was retired.
+    /// Returns the next source of a walk, including retired ones.
     ///
-    /// - Parameter time: now, by the clock that `SourceTable.hear` is told.
+    /// - Parameter time: now, by the clock used for `SourceTable.hear`.
     func nextSource(_ walk: inout FeedWalk, at time: Timestamp) -> SourceNumbers? {
         sources.next(&walk, at: time, window: interval)
     }
 
-    /// The next endpoint of a walk.
+    /// Returns the next endpoint of a walk.
     func nextEndpoint(_ walk: inout FeedWalk) -> EndpointStatistics? { endpointTable.next(&walk) }
 
-    /// The next series of a walk that has a value newer than the history.
+    /// Returns the next series of a walk that has a value within the history.
     func nextSeries(_ walk: inout FeedWalk, at time: Timestamp) -> SeriesNumbers? {
         let past = time - history
         while walk.place < series.count {
@@ -712,16 +714,16 @@ package struct FeedState: ~Copyable, Sendable {
         if notice(wall: moment.wall) { closeWindows(at: moment) }
     }
 
-    /// Notices that the time of some windows has come, which `closeWindows` gives their lines.
+    /// Checks whether windows have ended; `closeWindows` then emits their lines.
     ///
-    /// - Returns: whether it has come since it was last looked at.
+    /// - Returns: whether windows have ended since the last check.
     package mutating func notice(wall: Timestamp) -> Bool {
         closings.notice(wall, width: width)
     }
 
-    /// Gives windows that are over their line, where `notice` has found any.
+    /// Emits the lines of ended windows, if `notice` has found any.
     ///
-    /// - Parameter growth: after which it is enough for now; see `slice`.
+    /// - Parameter growth: the growth of the log, in bytes, after which to stop for now; see `slice`.
     /// - Returns: whether there may be more.
     @discardableResult
     package mutating func closeWindows(atMost growth: Int = .max, at moment: Moment) -> Bool {
@@ -745,18 +747,18 @@ package struct FeedState: ~Copyable, Sendable {
         return closings.place != nil
     }
 
-    /// When the window ends that holds `wall`.
+    /// The end of the window that contains `wall`.
     package func nextBoundary(after wall: Timestamp) -> Timestamp {
         return Window.end(of: Window.index(of: wall, width: width), width: width)
     }
 
-    /// Gives the windows that are still open their line, as nothing more will come.
+    /// Emits lines for windows that are still open, because no more values follow.
     ///
     /// - Parameters:
-    ///   - source: whose windows; nil for all.
+    ///   - source: the source of the windows; nil for all.
     ///   - first: the first series, from 0.
-    ///   - growth: after which it is enough for now; see `slice`.
-    /// - Returns: where to go on; nil when that was all.
+    ///   - growth: the growth of the log, in bytes, after which to stop for now; see `slice`.
+    /// - Returns: the series to continue with; nil at the end.
     package mutating func complete(
         _ source: SourceID? = nil, from first: Int, atMost growth: Int, at moment: Moment
     ) -> Int? {
@@ -764,8 +766,8 @@ package struct FeedState: ~Copyable, Sendable {
         let owner = source.map { members.owner(of: $0.index) } ?? -1
         let some = owner >= 0 ? members.series(of: owner) : nil
         let count = some?.count ?? series.count
-        // Its series may have other places each time, when others of the agent's are forgotten meanwhile: those that are complete
-        // have nothing more to say.
+        // Starts over each time, because its series may have moved when others of the agent were forgotten: completed
+        // ones have nothing left to emit.
         var place = some == nil ? first : 0
         while place < count, place == first || log.totalCost - start < growth {
             let index = some?[place] ?? place
@@ -775,12 +777,12 @@ package struct FeedState: ~Copyable, Sendable {
         return place < count ? place : nil
     }
 
-    /// Puts a value into its window; the line it belongs to comes next in the log.
+    /// Records a value in its window; its own line must be the next one in the log.
     @inline(__always)
     private mutating func record(
         _ value: Double, in index: Int, at time: Timestamp, _ moment: Moment
     ) {
-        // By the clock of whose event it is.
+        // By the clock of the agent that the event is from.
         let (clock, openSince) =
             speaker < 0 ? (moment.wall, closings.openSince) : members.clock(of: Int(speaker), or: moment.wall)
         var outcome = series[index].ring.record(value, time: time, sequence: log.nextSequence, now: clock)
@@ -792,7 +794,7 @@ package struct FeedState: ~Copyable, Sendable {
         if case .late = outcome {
             counts.late += 1
         } else if time < openSince {
-            // Its window has closed already: its line appears again, after the batch.
+            // Its window has closed already: its line is emitted again, after the batch.
             revisions += 1
             if revised.last != index { revised.append(index) }
         }
@@ -812,8 +814,8 @@ package struct FeedState: ~Copyable, Sendable {
     private mutating func flush(_ index: Int, _ moment: Moment, isComplete: Bool = false) {
         // Its place is free, or its windows come as lines.
         guard series[index].source >= 0, remote == nil else { return }
-        // The ring is taken out while it lends its windows, so that the log can be appended to meanwhile; another is put
-        // in its place, or its memory would be shared and copied.
+        // Takes the ring out while it lends its windows, so that the log can be appended to; another ring replaces it,
+        // or its memory would be shared and copied.
         var ring = newRing
         swap(&ring, &series[index].ring)
         let member = Int(series[index].member)
@@ -846,13 +848,13 @@ package struct FeedState: ~Copyable, Sendable {
 
     // MARK: Agents whose feeds are sources
 
-    /// Adds an agent; one of a name that is known is that one.
+    /// Adds an agent, or returns the one with this name.
     mutating func join(_ name: String) -> MemberID { members.join(name) }
 
-    /// Has an agent's place be another's one day, unless it joins again before.
+    /// Lets another agent reuse this index later, unless the agent joins again before.
     mutating func free(_ member: MemberID) { members.free(member) }
 
-    /// Makes room for an agent that is new. What is only remembered gives way.
+    /// Makes room for a new agent's names by forgetting released sources.
     ///
     /// - Returns: the source that keeps it from being called so, as it has that name or that of one of the agent's; nil when
     ///   none does.
@@ -864,7 +866,7 @@ package struct FeedState: ~Copyable, Sendable {
         return nil
     }
 
-    /// Makes room for a source of our own, likewise.
+    /// Makes room for a source of our own in the same way.
     ///
     /// - Returns: the agent whose source has that name; nil when none does.
     mutating func makeRoom(forSource name: String, at moment: Moment) -> MemberID? {
@@ -875,7 +877,7 @@ package struct FeedState: ~Copyable, Sendable {
         return nil
     }
 
-    /// The agent that a source is of, when it is the one that stands for the agent itself.
+    /// The agent that a source stands for; nil for any other source.
     func member(standingFor source: SourceID) -> MemberID? {
         let owner = members.owner(of: source.index)
         guard owner >= 0, members.ownName(of: owner) == sources.name(of: source.index) else { return nil }
@@ -889,23 +891,23 @@ package struct FeedState: ~Copyable, Sendable {
 
     func name(of source: SourceID) -> String { sources.name(of: source.index) }
 
-    /// What a source of an agent's is called there.
+    /// The agent's own name of one of its sources.
     func ownName(of source: SourceID, of member: MemberID) -> String {
         String(Substring(name(of: source).utf8.dropFirst(members.name(of: member.index).utf8.count + 1)))
     }
 
     func type(of source: SourceID) -> String? { sources.type(of: source) }
 
-    /// The source of this name of an agent's own; nil when it is not known here.
+    /// The agent's source with this own name; nil when it is unknown here.
     func source(named name: String, of member: MemberID) -> SourceID? {
         guard let id = sources.source(named: "\(members.name(of: member.index)).\(name)") else { return nil }
         return members.owner(of: id.index) == member.index ? id : nil
     }
 
-    /// Adds a source of an agent's, or describes it anew; its name is the one it has there.
+    /// Adds a source of an agent under the agent's own name for it, or updates its description.
     ///
-    /// - Parameter time: since when it is there.
-    /// - Returns: nil when somebody else has one of that name; and whether readers are to be told.
+    /// - Parameter time: the start of its state.
+    /// - Returns: nil when another source has that name; and whether to notify readers.
     mutating func register(
         _ description: SourceDescription, of member: MemberID, since time: Timestamp, at moment: Moment
     ) -> (source: SourceID, isNews: Bool)? {
@@ -927,12 +929,12 @@ package struct FeedState: ~Copyable, Sendable {
         return (id, true)
     }
 
-    /// Takes over what an agent says of the state of one of its sources.
+    /// Sets the state that an agent reports for one of its sources.
     mutating func setState(_ status: SourceStatus, of source: SourceID, at time: Timestamp) {
         sources.setState(status.state, of: source, status.since ?? time)
     }
 
-    /// Encodes the names of one source's series anew.
+    /// Encodes the names of one source's series again.
     private mutating func renewPrefixes(of source: SourceID, _ member: Int) {
         for index in members.series(of: member) where series[index].source == source.index {
             wastedNames += series[index].prefix.count
@@ -963,7 +965,8 @@ package struct FeedState: ~Copyable, Sendable {
         for (member, message) in members.takeRefusals() { report(message, of: member, moment) }
     }
 
-    /// Closes the windows of all agents whose time has come by the clock of each, until the log has grown by so much.
+    /// Closes the windows of all agents that have ended by each agent's clock, until the log has grown by `growth`
+    /// bytes.
     ///
     /// - Returns: whether there may be more.
     mutating func closeMemberWindows(atMost growth: Int, at moment: Moment) -> Bool {
@@ -987,21 +990,21 @@ package struct FeedState: ~Copyable, Sendable {
 
     // MARK: Lines
 
-    /// Keeps lines from this number on, however old they are.
+    /// Keeps lines from this sequence number, however old they are.
     mutating func hold(from sequence: Int) { log.heldFrom = sequence }
 
-    /// Lets go of what is too old.
+    /// Drops lines that are too old.
     mutating func expire(at now: LoopInstant) { log.expire(at: now) }
 
-    // MARK: The feed that is passed on
+    // MARK: The relayed feed
 
-    /// Whether the lines of the feed that is passed on come.
+    /// Sets whether the connection of the relayed feed is open.
     mutating func setConnected(_ isConnected: Bool) { remote?.isConnected = isConnected }
 
-    /// Lines came of it.
+    /// Records that lines of the relayed feed arrived.
     mutating func hear(at now: LoopInstant) { remote?.heard = now }
 
-    /// Begins with a run of it: nothing of the one before is kept.
+    /// Starts a run of the relayed feed, and drops everything of the previous one.
     mutating func begin(with hello: Line.Hello) {
         guard let old = remote else { return }
         var new = RemoteFeed(mostAgents: limits.members)
@@ -1015,9 +1018,9 @@ package struct FeedState: ~Copyable, Sendable {
         log.restart(at: hello.firstSeq)
     }
 
-    /// Applies a line of the agent's that has no number.
+    /// Applies a line of the relayed agent that has no sequence number.
     ///
-    /// - Returns: whether its sources are described otherwise than before.
+    /// - Returns: whether the descriptions of its sources have changed.
     mutating func apply(_ line: Line) -> Bool {
         let (last, clock) = (remote?.lastSequence ?? 0, remote?.clock)
         remote?.apply(line)
@@ -1036,12 +1039,12 @@ package struct FeedState: ~Copyable, Sendable {
         return false
     }
 
-    /// Leaves numbers out that another agent has no lines for.
+    /// Skips sequence numbers that the relayed agent has no lines for.
     private mutating func skip(through sequence: Int) {
         if sequence >= log.nextSequence, sequence < .max { log.skip(to: sequence + 1) }
     }
 
-    /// Adds a line as it came, or without what not every reader could read, unless it is here already.
+    /// Adds a relayed line unchanged, or without parts that some readers could not read, unless it is here already.
     ///
     /// - Parameter plain: the line as a plain one, if it is one.
     mutating func relay(_ relayed: RelayedLine, plain: PlainLine? = nil, at now: LoopInstant) {
@@ -1059,9 +1062,9 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
-    /// Folds a line into the tables that our own events go into.
+    /// Applies a line to the same tables as our own events.
     ///
-    /// - Returns: what its names mean, if a plain line may have the same.
+    /// - Returns: the meaning of its names, for plain lines with the same names.
     private mutating func fold(_ line: Line, _ sequence: Int, _ now: LoopInstant) -> PlainNames.Meaning? {
         let time = line.time
         let moment = Moment(wall: time, now: now)
@@ -1109,7 +1112,7 @@ package struct FeedState: ~Copyable, Sendable {
         return nil
     }
 
-    /// Adds a plain line whose names are known; false when it has to be decoded.
+    /// Adds a plain line whose names are known; false when it needs decoding.
     @inline(__always)
     mutating func relay(_ line: PlainLine, _ bytes: UnsafeBufferPointer<UInt8>, at now: LoopInstant) -> Bool {
         guard line.sequence >= log.nextSequence else { return true }
@@ -1129,7 +1132,7 @@ package struct FeedState: ~Copyable, Sendable {
         return true
     }
 
-    /// Folds an event or an answer in.
+    /// Applies an event or an answer.
     @inline(__always)
     private mutating func fold(
         _ value: Double?, _ kind: PlainLine.Kind, _ meaning: PlainNames.Meaning, _ time: Timestamp, _ sequence: Int
@@ -1141,21 +1144,22 @@ package struct FeedState: ~Copyable, Sendable {
         if kind == .data || meaning.isConfirmation { confirm(meaning.source, at: time) }
     }
 
-    /// The source of this name of the feed that is passed on, added when it is new; nil when there is no room for it.
+    /// The source of the relayed feed with this name, added if it is new; nil when the limit is reached.
     private mutating func remoteSource(_ name: String?, isListed: Bool = true, at time: Timestamp) -> SourceID? {
         sources.find(name ?? "", isListed: isListed, at: time, birth: &births, atMost: limits.remoteSources)
     }
 
-    /// Something good came from a source of the feed that is passed on.
+    /// Records a success of a source of the relayed feed.
     @inline(__always)
     private mutating func confirm(_ source: SourceID, at time: Timestamp) {
         sources.setState(.ok, of: source, time)
         sources.hear(from: source, at: remote?.clock ?? time)
     }
 
-    /// The index of a series of the feed that is passed on; nil when there is no room for it.
+    /// The index of a series of the relayed feed; nil when there is no room for it.
     ///
-    /// - Parameter name: of an event's series. One that does not begin with its source's is no agent's, and is a key.
+    /// - Parameter name: the name of an event's series. One that does not start with its source's name is from no
+    ///   agent, and becomes a key.
     private mutating func remoteSeries(
         of source: SourceID, _ kind: SeriesKind, _ name: String?, _ moment: Moment
     ) -> Int? {
@@ -1168,7 +1172,7 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
-    /// Keeps a value of a series whose windows come as lines.
+    /// Records a value of a series whose windows arrive as lines.
     @inline(__always)
     private mutating func keep(_ value: Double, in index: Int, at time: Timestamp, _ sequence: Int) {
         let clock = remote?.clock ?? time
