@@ -110,10 +110,12 @@ package actor AttachInput {
             connection.value.close()
         }
         do {
-            return try await peer.read(connection, isResuming: run != nil, silence: { nil }) { items in
-                try await self.pass(items, of: connection.value)
-                return nil
-            }
+            return try await peer.read(
+                connection, isResuming: run != nil, silence: { nil },
+                receive: { items in
+                    try await self.pass(items, of: connection.value)
+                    return nil
+                })
         } catch let error as SystemError {
             return PeerEnding(code: .reset, reason: "the connection to the agent broke: \(error.reason)")
         }

@@ -118,10 +118,8 @@ package actor FleetInput: Input {
         }
         do {
             return try await peer.read(
-                connection, isResuming: place != nil, silence: { self.interval * Self.silentWindows }
-            ) { items in
-                await self.receive(items, of: connection.value, id)
-            }
+                connection, isResuming: place != nil, silence: { self.interval * Self.silentWindows },
+                receive: { await self.receive($0, of: connection.value, id) })
         } catch let error as SystemError {
             return PeerEnding(code: .reset, reason: "the connection to the agent broke: \(error.reason)")
         }
