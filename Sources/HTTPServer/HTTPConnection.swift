@@ -320,7 +320,7 @@ final class HTTPConnection {
     /// Returns why a request is refused; nil when it is not.
     private func refusal(version: String) -> HTTPResponse? {
         if isSurplus { return Self.tooMany }
-        if let fault = request.settle(version: version) { return .refusal(fault.status, fault.message) }
+        if let fault = request.validateHead(version: version) { return .refusal(fault.status, fault.message) }
         // A value that is not a number was refused earlier.
         guard let announced = request["Content-Length"] else { return nil }
         return Int(announced) ?? .max > server.limits.body ? bodyRefusal : nil

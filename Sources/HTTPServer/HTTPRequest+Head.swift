@@ -19,7 +19,7 @@ extension HTTPRequest {
     /// coding than chunks until the connection ends. It takes a folded line (section 5.2) for one with a folded name.
     ///
     /// - Returns: what is wrong; nil when nothing is.
-    mutating func settle(version: String) -> HTTPFault? {
+    mutating func validateHead(version: String) -> HTTPFault? {
         var hosts: [Int] = []
         var (lengths, codings) = (0, 0)
         for (index, field) in fields.enumerated() {

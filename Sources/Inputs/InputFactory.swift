@@ -51,20 +51,21 @@ package struct InputFactory: Sendable {
     /// Returns the input of a source, which publishes to `store`.
     ///
     /// - Parameter spread: the time after the start within which the first poll comes; see `PollSchedule.spread(of:)`.
-    package func input(of source: Source, into store: EventStore, desk: PollDesk, spread: Duration = .zero) -> any Input
+    package func input(of source: Source, into store: EventStore, polls: PollRequests, spread: Duration = .zero)
+        -> any Input
     {
         switch source {
         case .http(let source):
             HTTPPoller(
-                source, store: store, desk: desk, transport: transport, on: loop, wall: wall, worker: computer,
+                source, store: store, polls: polls, transport: transport, on: loop, wall: wall, worker: computer,
                 spread: spread, random: random())
         case .pages(let source):
             PagesInput(
-                source, store: store, desk: desk, transport: transport, on: loop, wall: wall, worker: computer,
+                source, store: store, polls: polls, transport: transport, on: loop, wall: wall, worker: computer,
                 random: random())
         case .webSocket(let source):
             WebSocketInput(
-                source, store: store, desk: desk, transport: transport, on: loop, wall: wall, worker: computer,
+                source, store: store, polls: polls, transport: transport, on: loop, wall: wall, worker: computer,
                 random: random())
         case .stdin(let source) where source.path != nil:
             file(source.path ?? "", of: source, into: store)
@@ -72,12 +73,12 @@ package struct InputFactory: Sendable {
             StdinInput(
                 source, store: store, on: loop, wall: wall, worker: computer, lines: lines, open: openStandardInput)
         case .fibonacci(let source):
-            FibonacciInput(source, store: store, desk: desk, on: loop, worker: computer, wall: wall)
+            FibonacciInput(source, store: store, polls: polls, on: loop, worker: computer, wall: wall)
         case .feed(let source):
-            FleetInput(source.name, by: feed(at: source.place), store: store, desk: desk, on: loop, random: random())
+            FleetInput(source.name, by: feed(at: source.place), store: store, polls: polls, on: loop, random: random())
         case .nats(let source):
             NatsInput(
-                source, from: broker(source.servers), store: store, desk: desk, on: loop,
+                source, from: broker(source.servers), store: store, polls: polls, on: loop,
                 worker: makeWorker("broker reader"), random: random())
         }
     }

@@ -37,7 +37,7 @@ package actor SourceRunner {
     }
 
     private let store: EventStore
-    private let desk: PollDesk
+    private let polls: PollRequests
     private let loop: EventLoop
     private let makeInput: @Sendable (Source, Duration) -> any Input
     /// The time over which first polls are spread, so that many sources do not start at once.
@@ -52,11 +52,11 @@ package actor SourceRunner {
 
     /// - Parameter makeInput: creates the input of a source, given the spread of first polls; called on the loop.
     package init(
-        store: EventStore, desk: PollDesk, on loop: EventLoop,
+        store: EventStore, polls: PollRequests, on loop: EventLoop,
         makeInput: @escaping @Sendable (Source, Duration) -> any Input
     ) {
         self.store = store
-        self.desk = desk
+        self.polls = polls
         self.loop = loop
         self.makeInput = makeInput
         news = Wakeup(loop: loop)
@@ -121,7 +121,7 @@ package actor SourceRunner {
             }
             // At once, not only when its input has ended: readers greeted from now on must not see it.
             await store.retire(named: name)
-            await desk.release(name)
+            await polls.release(name)
             if let slot = slots[name], slot.source == nil, slot.task == nil { await remove(name) }
         }
         // Inputs register later too, but whoever asks for the sources from now on must see all.
@@ -180,7 +180,7 @@ package actor SourceRunner {
     private func didEnd(_ ended: Source, byItself: Bool, isCutShort: Bool) async {
         let name = ended.description.name
         // The next input may neither be due nor accept polls, and would not report that.
-        await desk.release(name)
+        await polls.release(name)
         slots[name]?.task = nil
         guard isRunning, let slot = slots[name] else { return }
         guard let next = slot.source else { return await remove(name) }

@@ -15,14 +15,14 @@ struct JournalScan {
         case done
     }
 
-    private let suspicions: JournalSuspicions
+    private let readFaults: ReadFaults
     /// The number of read faults when the scan began.
     private var known: Int
     private var progress = Progress.begin
 
-    init(_ suspicions: JournalSuspicions) {
-        self.suspicions = suspicions
-        known = suspicions.count
+    init(_ readFaults: ReadFaults) {
+        self.readFaults = readFaults
+        known = readFaults.count
     }
 
     /// Reads a little more; starts again when a reader has found another fault.
@@ -30,7 +30,7 @@ struct JournalScan {
     /// - Returns: whether there is more to read.
     /// - Throws: the damage it finds.
     mutating func step(in database: SQLiteDatabase) throws(SQLiteFault) -> Bool {
-        let count = suspicions.count
+        let count = readFaults.count
         if count != known { (progress, known) = (.begin, count) }
         switch progress {
         case .begin:

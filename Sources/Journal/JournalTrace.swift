@@ -20,7 +20,7 @@ package struct JournalTrace: Sendable, Equatable {
 }
 
 /// Shared between the writer of a journal and its readers on another thread.
-final class JournalSuspicions: Sendable {
+final class ReadFaults: Sendable {
     private let number = Atomic<Int>(0)
     private let last = Locked<JournalTrace?>(nil)
 

@@ -31,13 +31,13 @@ final class JournalWriter {
     /// - Parameters:
     ///   - settings: the journal's settings.
     ///   - earlier: the run of the lines that this process wrote last, to this file or to another in its place.
-    ///   - suspicions: the faults that readers find meanwhile.
+    ///   - readFaults: the faults that readers find meanwhile.
     /// - Throws: `.corrupt` when the file is not a journal of this version.
     init(
-        _ file: JournalFile, _ settings: JournalSettings, after earlier: JournalRun?, _ suspicions: JournalSuspicions
+        _ file: JournalFile, _ settings: JournalSettings, after earlier: JournalRun?, _ readFaults: ReadFaults
     ) throws(JournalFault) {
         self.file = file
-        scan = JournalScan(suspicions)
+        scan = JournalScan(readFaults)
         do throws(SQLiteFault) {
             database = try Self.database(file)
             let mode = try database.prepare("PRAGMA journal_mode = WAL")
@@ -66,7 +66,7 @@ final class JournalWriter {
         }
         identity = try file.identity()
         log = file.logIdentity
-        suspicions.trace = try JournalTrace(file)
+        readFaults.trace = try JournalTrace(file)
     }
 
     /// The run of the current lines; nil before the first.

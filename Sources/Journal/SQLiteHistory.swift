@@ -7,16 +7,16 @@ internal import Reactor
 package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     private let path: String
     /// Counts the damage found in the file; nil when nobody needs that.
-    private let suspicions: JournalSuspicions?
+    private let readFaults: ReadFaults?
     private var opened: (database: SQLiteDatabase, trace: JournalTrace)?
     /// The range of places for the times of the last query.
     private var bounds: (from: Timestamp?, until: Timestamp?, places: ClosedRange<Int64>)?
 
-    package convenience init(path: String) { self.init(path: path, suspicions: nil) }
+    package convenience init(path: String) { self.init(path: path, readFaults: nil) }
 
-    init(path: String, suspicions: JournalSuspicions?) {
+    init(path: String, readFaults: ReadFaults?) {
         self.path = path
-        self.suspicions = suspicions
+        self.readFaults = readFaults
     }
 
     package func place(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
@@ -62,7 +62,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         do throws(SQLiteFault) {
             return try body(database)
         } catch {
-            if error.kind == .corrupt { suspicions?.add() }
+            if error.kind == .corrupt { readFaults?.add() }
             // Whatever the fault is, the next call opens a new connection.
             close()
             throw JournalFault(error)
@@ -92,7 +92,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
 
     /// Throws while another file's log lies beside this one; the writer moves that aside before long.
     private func check(_ now: JournalTrace) throws(JournalFault) {
-        guard [opened?.trace, suspicions?.trace].contains(where: { $0?.isLeft(beside: now) == true }) else { return }
+        guard [opened?.trace, readFaults?.trace].contains(where: { $0?.isLeft(beside: now) == true }) else { return }
         throw JournalFault(.disk, "it was replaced, and the log of the one before still lies beside it")
     }
 

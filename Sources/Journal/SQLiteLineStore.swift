@@ -21,7 +21,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
     private var moves = 0
     /// The log of a replaced file, to be moved aside before the next file is opened.
     private var orphan: FileIdentity?
-    private let suspicions = JournalSuspicions()
+    private let readFaults = ReadFaults()
     /// The run of the last lines, which another file does not have.
     private var run: JournalRun?
 
@@ -32,7 +32,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
     }
 
     /// Returns a reader for another thread; damage that it finds makes the writer scan the file again.
-    package func history() -> SQLiteHistory { SQLiteHistory(path: path, suspicions: suspicions) }
+    package func history() -> SQLiteHistory { SQLiteHistory(path: path, readFaults: readFaults) }
 
     package func open() throws(JournalFault) -> JournalOpening {
         closeFile()
@@ -58,14 +58,14 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
             }
             notice = try file.prepare() ?? notice
             // Only at the first time: later, a reader in this process may have the file open.
-            if suspicions.trace == nil { file.removeStaleIndex() }
+            if readFaults.trace == nil { file.removeStaleIndex() }
             do throws(JournalFault) {
                 // After a kill, both are still as the last owner noted them.
                 if mustCheckLog, lock?.note != file.pair, file.loggedBytes > 0, try !file.hasItsLog() {
                     notice = try file.moveLogAside("the log that lay beside it is another file's") ?? notice
                 }
                 mustCheckLog = false
-                let writer = try JournalWriter(file, settings, after: run, suspicions)
+                let writer = try JournalWriter(file, settings, after: run, readFaults)
                 self.writer = writer
                 if let pair = file.pair { lock?.leave(pair) }
                 if notice == nil { notice = try writer.notice(at: wall.now) }

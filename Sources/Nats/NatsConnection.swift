@@ -262,7 +262,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
     func fault(_ status: natsStatus, _ code: jsErrCode, about subject: String) -> NatsFault {
         switch (status, code) {
         case (_, JSStreamWrongLastSequenceErr), (_, JSStreamWrongLastMsgIDErr):
-            return NatsFault(.outrun, "the last message is another one")
+            return NatsFault(.sequenceConflict, "the last message is another one")
         case (NATS_MAX_PAYLOAD, _): return NatsFault(.tooLarge, "what is sent is larger than the server's max_payload")
         case (_, JSStreamMessageExceedsMaximumErr):
             return NatsFault(.tooLarge, "the message is larger than the stream's max_msg_size")

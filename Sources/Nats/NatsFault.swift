@@ -23,7 +23,7 @@ package struct NatsFault: Error, Sendable, Equatable {
         /// The message exceeds the limit of the server or the stream.
         case tooLarge
         /// The subject's last message is not the expected one.
-        case outrun
+        case sequenceConflict
         /// The connection is gone.
         case lost
         /// A setting or a file is invalid.
@@ -38,7 +38,7 @@ package struct NatsFault: Error, Sendable, Equatable {
             case .silent, .nobody: .timeout
             case .lost: .closed
             case .tooLarge: .tooLarge
-            case .outrun, .other: .protocol
+            case .sequenceConflict, .other: .protocol
             case .refused, .denied, .absent, .full, .settings: .config
             }
         }
@@ -82,7 +82,7 @@ package struct NatsFault: Error, Sendable, Equatable {
 }
 
 /// The rule for retrying after each kind of fault, for publishing and reading alike.
-package struct NatsPatience: Sendable, Equatable {
+package struct RetryRule: Sendable, Equatable {
     /// The longest pause before the next try.
     package let pause: Duration
     /// Whether to keep the connection. A new one reads the files of credentials again.
@@ -100,7 +100,7 @@ package struct NatsPatience: Sendable, Equatable {
             switch kind {
             case .nobody, .silent: (.seconds(1), true, telling, true)
             case .lost, .unreachable: (.seconds(5), false, telling, true)
-            case .outrun: (.seconds(1), true, 1, false)
+            case .sequenceConflict: (.seconds(1), true, 1, false)
             case .absent, .full, .tooLarge, .other: (pause, true, telling - 1, false)
             case .secure, .refused, .settings, .denied: (.seconds(30), false, 1, false)
             }

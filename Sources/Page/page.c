@@ -70,8 +70,8 @@ static const unsigned char icon_svg[] = {
 static const unsigned char ink_mjs[] = {
 #embed "Files/ink.mjs"
 };
-static const unsigned char later_mjs[] = {
-#embed "Files/later.mjs"
+static const unsigned char lazy_mjs[] = {
+#embed "Files/lazy.mjs"
 };
 static const unsigned char line_mjs[] = {
 #embed "Files/line.mjs"
@@ -145,7 +145,7 @@ static const struct cw_page_file files[] = {
     ENTRY("histogram.mjs", histogram_mjs),
     ENTRY("icon.svg", icon_svg),
     ENTRY("ink.mjs", ink_mjs),
-    ENTRY("later.mjs", later_mjs),
+    ENTRY("lazy.mjs", lazy_mjs),
     ENTRY("line.mjs", line_mjs),
     ENTRY("list.mjs", list_mjs),
     ENTRY("main.mjs", main_mjs),

@@ -33,7 +33,7 @@ final class PollHandler: WebHandler {
         } catch {
             return .reason(400, error.message)
         }
-        guard let refusal = context.desk.assumeIsolated({ $0.requestPoll(of: source, wanted) }) else {
+        guard let refusal = context.polls.assumeIsolated({ $0.requestPoll(of: source, wanted) }) else {
             return .json(202, atMost: source.utf8.count) { writer in
                 writer.raw("{\"source\":")
                 writer.string(source)

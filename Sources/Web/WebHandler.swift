@@ -23,7 +23,7 @@ extension WebHandler {
 /// The state that handlers share. Used on the loop.
 package final class WebContext {
     package let store: EventStore
-    package let desk: PollDesk
+    package let polls: PollRequests
     package let loop: EventLoop
     /// The current settings; a reload may change them before the next request.
     package internal(set) var settings: WebSettings
@@ -33,11 +33,11 @@ package final class WebContext {
     let demoPicture: DemoPicture
 
     package init(
-        store: EventStore, desk: PollDesk, on loop: EventLoop, _ settings: WebSettings,
+        store: EventStore, polls: PollRequests, on loop: EventLoop, _ settings: WebSettings,
         demoPicture: @escaping DemoPicture = { _ in nil }
     ) {
         self.store = store
-        self.desk = desk
+        self.polls = polls
         self.loop = loop
         self.settings = settings
         self.demoPicture = demoPicture

@@ -35,16 +35,16 @@ package actor WebServer {
     ///   - seats: shared with the other outputs that have readers.
     ///   - history: the source of lines older than the log's; nil for none.
     package init(
-        store: EventStore, desk: PollDesk, on loop: EventLoop, settings: WebSettings, limits: Limits = Limits(),
-        readers: ReaderLimits = ReaderLimits(), seats: ReaderSeats = ReaderSeats(), history: HistoryDesk? = nil,
+        store: EventStore, polls: PollRequests, on loop: EventLoop, settings: WebSettings, limits: Limits = Limits(),
+        readers: ReaderLimits = ReaderLimits(), seats: ReaderSeats = ReaderSeats(), history: JournalQueue? = nil,
         demoPicture: @escaping WebContext.DemoPicture = { _ in nil }
     ) {
         self.loop = loop
         self.limits = limits
         self.seats = seats
         self.readers = FeedReaders(
-            store: store, desk: desk, on: loop, limits: readers, seats: seats, history: history)
-        context = WebContext(store: store, desk: desk, on: loop, settings, demoPicture: demoPicture)
+            store: store, polls: polls, on: loop, limits: readers, seats: seats, history: history)
+        context = WebContext(store: store, polls: polls, on: loop, settings, demoPicture: demoPicture)
         routes = WebRoutes(context, self.readers)
         begun = Wakeup(loop: loop)
         ended = Wakeup(loop: loop)

@@ -45,7 +45,7 @@ actor Agent {
     /// The plan at the start: its settings that need a restart still hold.
     private let firstPlan: WatchPlan
     private let stdoutMode: StdoutMode
-    private let surroundings: Surroundings
+    private let platform: Platform
     /// The wall clock of a recording that is played back.
     private let replay: ReplayClock?
     private let loop: EventLoop
@@ -53,7 +53,7 @@ actor Agent {
 
     /// Simulations look at it too, after every step.
     nonisolated let store: EventStore
-    private let desk: PollDesk
+    private let polls: PollRequests
     private let notices: Notices
     private let factory: OutputFactory
     private let outputs: OutputRunner
@@ -68,7 +68,7 @@ actor Agent {
     /// The journal's writer, if there is a journal.
     private let lines: (any LineStore)?
     /// Reads the journal; simulations use it for HTTP readers of their own.
-    nonisolated let history: HistoryDesk?
+    nonisolated let history: JournalQueue?
     private let summaryRequest: Wakeup
     private let reloadRequest: Wakeup
     /// The time since a reload was first rejected; ends with the next one that works.
@@ -84,39 +84,39 @@ actor Agent {
     /// How long to wait for stderr at the end.
     private static let noticeTime = Duration.milliseconds(500)
 
-    init(_ plan: WatchPlan, stdoutMode: StdoutMode, in surroundings: Surroundings) throws(UsageError) {
+    init(_ plan: WatchPlan, stdoutMode: StdoutMode, in platform: Platform) throws(UsageError) {
         passedOn = try plan.passedOn()
         let isFleet = try plan.isFleet
         self.plan = plan
         firstPlan = plan
         self.stdoutMode = stdoutMode
-        let (loop, options) = (surroundings.loop, plan.options)
+        let (loop, options) = (platform.loop, plan.options)
         self.loop = loop
-        var surroundings = surroundings
+        var platform = platform
         replay = options[\.replay].map { _ in
-            ReplayClock(on: loop, before: surroundings.wall, speed: options[\.speed])
+            ReplayClock(on: loop, before: platform.wall, speed: options[\.speed])
         }
-        if let replay { surroundings.wall = replay }
-        self.surroundings = surroundings
+        if let replay { platform.wall = replay }
+        self.platform = platform
         var limits = FeedState.Limits(series: options[\.maxSeries])
         limits.interval = options[\.interval]
         limits.history = options.resolvedHistory
-        limits.logCapacity = surroundings.logBytes(options)
+        limits.logCapacity = platform.logBytes(options)
         limits.data = options[\.count]
         store = EventStore(
-            on: loop, wall: surroundings.wall, identity: surroundings.identity, limits: limits,
+            on: loop, wall: platform.wall, identity: platform.identity, limits: limits,
             isRelay: options.isRelay, isRecording: replay != nil,
             isFleet: isFleet, awaitsPositions: options[\.journal] != nil)
-        desk = PollDesk(on: loop)
+        polls = PollRequests(on: loop)
         notices = Notices(on: loop)
-        let journal = options[\.journal].map { surroundings.openJournal($0, JournalSettings(options)) }
+        let journal = options[\.journal].map { platform.openJournal($0, JournalSettings(options)) }
         lines = journal?.lines
         history = journal.map {
-            HistoryDesk(
-                $0.history, on: loop, worker: surroundings.makeWorker("journal reader"), wall: surroundings.wall)
+            JournalQueue(
+                $0.history, on: loop, worker: platform.makeWorker("journal reader"), wall: platform.wall)
         }
         factory = OutputFactory(
-            store: store, desk: desk, notices: notices, surroundings: surroundings, isRelay: options.isRelay,
+            store: store, polls: polls, notices: notices, platform: platform, isRelay: options.isRelay,
             history: history)
         started = loop.clock.now
         stopRequest = Wakeup(loop: loop)
@@ -129,16 +129,16 @@ actor Agent {
     ///
     /// - Returns: the exit status.
     func run() async throws -> Int32 {
-        let signals = try surroundings.watchSignals { [unowned self] number in
+        let signals = try platform.watchSignals { [unowned self] number in
             self.assumeIsolated { $0.received(number) }
         }
         defer { signals?.value.cancel() }
         if signals != nil { tellOfIgnoredReload() }
-        let socket = try surroundings.inheritSocket() ?? surroundings.listen(plan.options)
+        let socket = try platform.inheritSocket() ?? platform.listen(plan.options)
         defer { socket?.remove() }
         var settings = WebSettings(plan)
-        let port = try surroundings.openPort(plan.options)
-        let demo = try surroundings.startDemo(plan.options)
+        let port = try platform.openPort(plan.options)
+        let demo = try platform.startDemo(plan.options)
         demoOrigin = demo?.origin
         settings.demo = demoOrigin
         let sources = try plan.sources(demoOrigin: demoOrigin)
@@ -146,17 +146,17 @@ actor Agent {
         for source in sources { _ = await store.claim(source.description) }
         try await startJournal()
         makeRoom(for: sources, plan.options, isServed: socket != nil, hasPage: port != nil)
-        let service = surroundings.service
+        let service = platform.service
         let view = ViewOutput(
-            stdoutMode, plan.options, target: target(of: sources), store: store, desk: desk, notices: notices,
-            replay: replay, past: past, in: surroundings)
+            stdoutMode, plan.options, target: target(of: sources), store: store, polls: polls, notices: notices,
+            replay: replay, past: past, in: platform)
         self.view = view
 
         let status = await withTaskGroup(of: Void.self) { group in
             startInputs(sources, shownBy: view, in: &group)
             await startOutputs(view, at: socket, port.map { ($0, settings) })
-            group.addTask { [notices, surroundings] in
-                try? await notices.run { _ throws(SystemError) in try surroundings.openStandard(STDERR_FILENO) }
+            group.addTask { [notices, platform] in
+                try? await notices.run { _ throws(SystemError) in try platform.openStandard(STDERR_FILENO) }
             }
             startReports(sources, in: &group)
             if let history { group.addTask { try? await history.run() } }
@@ -173,7 +173,7 @@ actor Agent {
         await outputs.end()
         socket?.remove()  // first, because the rest takes time
         await demo?.stop()
-        surroundings.stopWorkers()
+        platform.stopWorkers()
         return status
     }
 
@@ -202,11 +202,11 @@ actor Agent {
             return
         }
         let sampler = ProcessSampler(
-            store: store, on: loop, wall: surroundings.wall, interval: interval, usage: surroundings.usage)
+            store: store, on: loop, wall: platform.wall, interval: interval, usage: platform.usage)
         group.addTask { try? await sampler.run() }
-        let factory = surroundings.inputs
-        let runner = SourceRunner(store: store, desk: desk, on: loop) { [desk] in
-            factory.input(of: $0, into: store, desk: desk, spread: $1)
+        let factory = platform.inputs
+        let runner = SourceRunner(store: store, polls: polls, on: loop) { [polls] in
+            factory.input(of: $0, into: store, polls: polls, spread: $1)
         }
         self.runner = runner
         group.addTask { if (try? await runner.run(sources)) != nil { await self.inputsDidEnd(runner.isCutShort) } }
@@ -220,7 +220,7 @@ actor Agent {
     private func makeRoom(for sources: [Source], _ options: Options, isServed: Bool, hasPage: Bool) {
         let readers = isServed || hasPage ? options[\.maxReaders] : 0
         // A reader over HTTP takes two descriptors.
-        surroundings.makeRoom(sources.count + readers * (hasPage ? 2 : 1) + (hasPage ? WebServer.Limits().requests : 0))
+        platform.makeRoom(sources.count + readers * (hasPage ? 2 : 1) + (hasPage ? WebServer.Limits().requests : 0))
     }
 
     /// Starts reading from a running agent.
@@ -234,11 +234,11 @@ actor Agent {
                 SocketFeed(on: loop) { [unowned self] _ in
                     try assumeIsolated { try $0.connect(to: path, named: target) }.value
                 }
-            case .http: surroundings.inputs.feed(at: agent.place)
+            case .http: platform.inputs.feed(at: agent.place)
             }
         let input = AttachInput(
-            store: store, desk: desk, on: loop, by: transport, reconnects: !plan.options[\.noReconnect],
-            random: surroundings.random()
+            store: store, polls: polls, on: loop, by: transport, reconnects: !plan.options[\.noReconnect],
+            random: platform.random()
         ) { [notices, tells = stdoutMode.isLines] status in
             if tells || status.isFinal, let text = status.text {
                 await notices.say("catwatch: \(target): \(text)\n")
@@ -259,8 +259,8 @@ actor Agent {
             if isFatal || !isQuiet { await notices.say("catwatch: \(text)\n") }
         } begun: {
             await view?.show(.connected)
-        } open: { [surroundings] in
-            try await surroundings.openRecording(path, from: from)
+        } open: { [platform] in
+            try await platform.openRecording(path, from: from)
         }
         group.addTask { if (try? await input.run()) != nil { await self.inputsDidEnd(input.isCutShort) } }
     }
@@ -269,7 +269,7 @@ actor Agent {
 
     /// Connects to a running agent; names the owner of its socket if that is another user and was not named before.
     private func connect(to path: String?, named target: String) throws -> LoopBound<any ByteStream> {
-        let (stream, owner) = try surroundings.attach(path)
+        let (stream, owner) = try platform.attach(path)
         // The owner need not be the user who runs the agent: the service manager may have opened the socket.
         if let owner, owner != agentOwner, plan.options.verbosity > .quiet {
             let text = "catwatch: \(target): the socket is \(DefaultSocket.name(of: owner))'s\n"
@@ -282,10 +282,10 @@ actor Agent {
 
     /// The source of older lines for the view: this agent's journal, or the attached agent's.
     private var past: (any PastFeed)? {
-        if let history { return JournalPast(history: history, store: store, wall: surroundings.wall) }
+        if let history { return JournalPast(history: history, store: store, wall: platform.wall) }
         // Over HTTP the view cannot ask for older lines.
         guard case .socket(let path)? = passedOn?.place else { return nil }
-        return AgentPast(on: loop) { [surroundings] in LoopBound(try surroundings.attach(path).stream) }
+        return AgentPast(on: loop) { [platform] in LoopBound(try platform.attach(path).stream) }
     }
 
     // MARK: Outputs
@@ -348,26 +348,26 @@ actor Agent {
 
     /// Starts the reports to people and to the service manager.
     private func startReports(_ sources: [Source], in group: inout TaskGroup<Void>) {
-        let (store, desk, loop, options) = (store, desk, loop, plan.options)
-        let surroundings = surroundings
+        let (store, polls, loop, options) = (store, polls, loop, plan.options)
+        let platform = platform
         // A view shows failures itself.
-        if options.verbosity > .quiet, stdoutMode.isLines || !surroundings.errorIsTerminal {
+        if options.verbosity > .quiet, stdoutMode.isLines || !platform.errorIsTerminal {
             let reporter = FailureReporter(
                 store: store, notices: notices, on: loop,
-                wall: surroundings.machineWall,
+                wall: platform.machineWall,
                 everyRequest: options.verbosity == .verbose)
             group.addTask { try? await reporter.run() }
         }
         if options.verbosity > .quiet, sources.contains(where: { if case .pages = $0 { true } else { false } }),
-            surroundings.errorIsTerminal, !surroundings.outputIsTerminal, stdoutMode.isLines
+            platform.errorIsTerminal, !platform.outputIsTerminal, stdoutMode.isLines
         {
             let reporter = ProgressReporter(
-                store: store, notices: notices, on: loop, style: surroundings.capabilities.isASCII ? .ascii : .unicode
-            ) { surroundings.screenSize(STDERR_FILENO).columns }
+                store: store, notices: notices, on: loop, style: platform.capabilities.isASCII ? .ascii : .unicode
+            ) { platform.screenSize(STDERR_FILENO).columns }
             group.addTask { try? await reporter.run() }
         }
-        if let service = surroundings.service, let interval = service.watchdog {
-            group.addTask { try? await Watchdog(desk: desk, on: loop, service: service, interval: interval).run() }
+        if let service = platform.service, let interval = service.watchdog {
+            group.addTask { try? await Watchdog(polls: polls, on: loop, service: service, interval: interval).run() }
         }
     }
 
@@ -390,7 +390,7 @@ actor Agent {
 
     /// Handles SIGHUP whenever it arrives; several pending signals count once.
     private func runReloads() async throws(CancellationError) {
-        let service = surroundings.service
+        let service = platform.service
         while true {
             try await reloadRequest.wait()
             service?.tell("RELOADING=1\nMONOTONIC_USEC=\(loop.clock.now.nanoseconds / 1_000)")
@@ -455,12 +455,12 @@ actor Agent {
     private func readAnew() async throws -> (
         WatchPlan, [Source]?, OutputRunner.SocketChange, OutputRunner.PortChange
     ) {
-        guard surroundings.reloads.start() else { throw SystemError(code: EAGAIN, call: "pthread_create") }
+        guard platform.reloads.start() else { throw SystemError(code: EAGAIN, call: "pthread_create") }
         let served = await outputs.socket
         let bound = await outputs.port
         let (old, first, origin) = (plan, firstPlan, demoOrigin)
-        let (listen, claimPort) = (surroundings.listen, surroundings.claimPort)
-        return try await loop.offload(to: surroundings.reloads) {
+        let (listen, claimPort) = (platform.listen, platform.claimPort)
+        return try await loop.offload(to: platform.reloads) {
             let new = try first.reload(running: old)
             // Whether a feed is passed on cannot change at run time.
             let sources = first.options.isRelay || new.options.isRelay ? nil : try new.sources(demoOrigin: origin)
@@ -521,7 +521,7 @@ actor Agent {
     private func leave() {
         view?.giveBack()
         outputs.assumeIsolated { $0.giveBack() }
-        surroundings.exit(0)
+        platform.exit(0)
     }
 
     /// Ends the feed, lets the outputs drain, and prints the result.
@@ -535,7 +535,7 @@ actor Agent {
         case .signal(SIGINT), .quit: await printSummary()
         case .frame: status = hadEvents ? 0 : 1
         case .count, .duration, .complete:
-            if surroundings.errorIsTerminal { await printSummary() }
+            if platform.errorIsTerminal { await printSummary() }
             if !hadEvents {
                 status = 1
                 if plan.options.verbosity > .quiet { await notices.say("catwatch: not a single event came\n") }

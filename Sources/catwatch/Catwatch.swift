@@ -43,9 +43,9 @@ struct Catwatch {
                 // Before other threads exist, which could receive these signals.
                 if stdoutMode == .view { SignalWatch.block([SIGWINCH, SIGTSTP, SIGCONT]) }
                 let loop = try EventLoop()
-                let surroundings = try Surroundings(of: environment, capabilities: capabilities, on: loop)
-                Surroundings.leave(
-                    try loop.run { try await (try Agent(plan, stdoutMode: stdoutMode, in: surroundings)).run() })
+                let platform = try Platform(of: environment, capabilities: capabilities, on: loop)
+                Platform.leave(
+                    try loop.run { try await (try Agent(plan, stdoutMode: stdoutMode, in: platform)).run() })
             case .check(let options, let online, let explain):
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
                 var notices = [plan.origin] + plan.notices
@@ -57,8 +57,8 @@ struct Catwatch {
                 guard online else { leave(printing: text) }
                 try print(text)
                 let loop = try EventLoop()
-                let surroundings = try Surroundings(of: environment, capabilities: .init(depth: .none), on: loop)
-                Surroundings.leave(try loop.run { try await OnlineCheck.run(plan, in: surroundings) })
+                let platform = try Platform(of: environment, capabilities: .init(depth: .none), on: loop)
+                Platform.leave(try loop.run { try await OnlineCheck.run(plan, in: platform) })
             case .fibonacci(let runs):
                 try FibonacciCommand.print(runs)
                 exit(0)

@@ -99,7 +99,7 @@ enum NatsCheck {
         message.expectedID = "catwatch-check"
         do throws(NatsFault) {
             _ = try broker.publish(message)
-        } catch  where error.kind == .outrun {
+        } catch  where error.kind == .sequenceConflict {
         } catch {
             problems.append("nothing can be published: \(error.reason)")
         }

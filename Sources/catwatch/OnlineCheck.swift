@@ -37,16 +37,16 @@ actor OnlineCheck {
     /// The time that a source gets beyond its own deadline.
     private static let grace = Duration.seconds(5)
 
-    init(in surroundings: Surroundings) {
-        let loop = surroundings.loop
-        let store = EventStore(on: loop, wall: surroundings.wall, identity: surroundings.identity)
-        let desk = PollDesk(on: loop)
-        let factory = surroundings.inputs
+    init(in platform: Platform) {
+        let loop = platform.loop
+        let store = EventStore(on: loop, wall: platform.wall, identity: platform.identity)
+        let polls = PollRequests(on: loop)
+        let factory = platform.inputs
         self.store = store
         self.loop = loop
         // Without spreading the first polls, so that no source takes longer than its own deadline.
-        runner = SourceRunner(store: store, desk: desk, on: loop) { source, _ in
-            factory.input(of: source, into: store, desk: desk)
+        runner = SourceRunner(store: store, polls: polls, on: loop) { source, _ in
+            factory.input(of: source, into: store, polls: polls)
         }
         decided = Wakeup(loop: loop)
     }
@@ -161,22 +161,22 @@ extension OnlineCheck {
     /// Asks a plan's sources once and prints the report on stderr.
     ///
     /// - Returns: the exit status: 1 when a source fails or delivers nothing, or NATS has a problem.
-    static func run(_ plan: WatchPlan, in surroundings: Surroundings) async throws -> Int32 {
-        let demo = try surroundings.startDemo(plan.options)
+    static func run(_ plan: WatchPlan, in platform: Platform) async throws -> Int32 {
+        let demo = try platform.startDemo(plan.options)
         let sources = try plan.sources(demoOrigin: demo?.origin)
-        let notices = Notices(on: surroundings.loop)
+        let notices = Notices(on: platform.loop)
         let isFine = await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                try? await notices.run { _ throws(SystemError) in try surroundings.openStandard(STDERR_FILENO) }
+                try? await notices.run { _ throws(SystemError) in try platform.openStandard(STDERR_FILENO) }
             }
-            var result = await OnlineCheck(in: surroundings).run(sources)
+            var result = await OnlineCheck(in: platform).run(sources)
             for case .nats(let source) in sources {
-                let (report, isFine) = NatsCheck.run(source, surroundings.reader(source.servers))
+                let (report, isFine) = NatsCheck.run(source, platform.reader(source.servers))
                 result = (result.report + report, result.isFine && isFine)
             }
             if let settings = plan.options[\.nats] {
-                let name = plan.options[\.agentName] ?? AgentName.of(host: surroundings.host.name)
-                let (report, isFine) = NatsCheck.run(settings, as: name, surroundings.broker(settings, name))
+                let name = plan.options[\.agentName] ?? AgentName.of(host: platform.host.name)
+                let (report, isFine) = NatsCheck.run(settings, as: name, platform.broker(settings, name))
                 result = (result.report + report, result.isFine && isFine)
             }
             await notices.say(result.report)
@@ -185,7 +185,7 @@ extension OnlineCheck {
             return result.isFine
         }
         await demo?.stop()
-        surroundings.stopWorkers()
+        platform.stopWorkers()
         return isFine ? 0 : 1
     }
 }

@@ -12,13 +12,13 @@ internal import Web
 /// Creates the outputs that get the feed line by line.
 struct OutputFactory: Sendable {
     let store: EventStore
-    let desk: PollDesk
+    let polls: PollRequests
     let notices: Notices
-    let surroundings: Surroundings
+    let platform: Platform
     /// Whether the feed is another agent's or a recording, and gets no lines of our own.
     let isRelay: Bool
     /// Reads lines that are older than the log's; nil without a journal.
-    let history: HistoryDesk?
+    let history: JournalQueue?
     /// The readers' seats, shared by all ways to connect.
     let seats = ReaderSeats()
 
@@ -28,9 +28,9 @@ struct OutputFactory: Sendable {
     /// - Returns: a function that runs the output and returns the reason to stop the agent, if there is one.
     func stdout() -> @Sendable () async -> Agent.Stop? {
         let output = StreamOutput(
-            "stdout", store: store, on: surroundings.loop, holdsInputs: true,
-            escapesForTerminal: surroundings.outputIsTerminal)
-        return { [open = surroundings.openStandard] in
+            "stdout", store: store, on: platform.loop, holdsInputs: true,
+            escapesForTerminal: platform.outputIsTerminal)
+        return { [open = platform.openStandard] in
             switch try? await output.run({ _ throws(SystemError) in try open(STDOUT_FILENO) }) {
             case .readerGone: .readerGone
             case .failed(let error): .outputFailed(error)
@@ -43,10 +43,10 @@ struct OutputFactory: Sendable {
     /// - Returns: nil when no thread can be started for the disk.
     func file(_ path: String, from start: FileOutput.Place? = nil) -> (FileOutput, Run)? {
         // Each output has its own thread: a stalled disk may block it for ever.
-        let worker = surroundings.makeWorker("disk")
+        let worker = platform.makeWorker("disk")
         guard worker.start() else { return nil }
         let output = FileOutput(
-            path, surroundings.outputFile(path), store: store, on: surroundings.loop, worker: worker, from: start
+            path, platform.outputFile(path), store: store, on: platform.loop, worker: worker, from: start
         ) {
             tell($0, of: path)
         }
@@ -65,14 +65,14 @@ struct OutputFactory: Sendable {
 
     /// - Returns: nil when no thread can be started for the disk.
     func journal(_ lines: any LineStore, _ options: Options) -> (JournalOutput, Run)? {
-        let worker = surroundings.makeWorker("journal disk")
+        let worker = platform.makeWorker("journal disk")
         guard let path = options[\.journal], worker.start() else { return nil }
         var pace = JournalOutput.Pace()
         pace.commit = options[\.journalCommit]
         // The age of a journalled recording counts from when it is written, so this is the machine's clock.
-        let wall = surroundings.machineWall
+        let wall = platform.machineWall
         let output = JournalOutput(
-            path, keeping: lines, store: store, on: surroundings.loop, worker: worker, wall: wall, at: pace,
+            path, keeping: lines, store: store, on: platform.loop, worker: worker, wall: wall, at: pace,
             capacity: options[\.logBytes] / 8
         ) {
             tell($0, of: "the journal")
@@ -89,12 +89,12 @@ struct OutputFactory: Sendable {
     /// - Parameter run: this process's run; the feed's may be another one.
     /// - Returns: nil when no thread can be started for the servers.
     func nats(_ settings: NatsSettings, as name: String?, run: String) -> Run? {
-        let worker = surroundings.makeWorker("broker")
+        let worker = platform.makeWorker("broker")
         guard worker.start() else { return nil }
-        let name = name ?? AgentName.of(host: surroundings.host.name)
+        let name = name ?? AgentName.of(host: platform.host.name)
         let output = NatsOutput(
-            as: name, of: surroundings.host.name, settings, to: surroundings.broker(settings, name), id: run,
-            store: store, on: surroundings.loop, worker: worker, random: surroundings.random()
+            as: name, of: platform.host.name, settings, to: platform.broker(settings, name), id: run,
+            store: store, on: platform.loop, worker: worker, random: platform.random()
         ) {
             tell($0, of: "publishing")
         }
@@ -123,14 +123,14 @@ struct OutputFactory: Sendable {
     /// - Parameter reader: the reader of an earlier output to the same address, to continue with.
     func push(to target: PushTarget, from reader: ReaderID? = nil) -> (PushOutput, Run) {
         let output = PushOutput(
-            target, store: store, on: surroundings.loop, random: surroundings.random(), from: reader,
+            target, store: store, on: platform.loop, random: platform.random(), from: reader,
             history: history
         ) { [notices] text in
             await notices.say("catwatch: \(Sanitizer.visible(text, limit: 500))\n")
-        } connect: { [surroundings] in
+        } connect: { [platform] in
             switch target.address {
-            case .unix(let path): LoopBound(try surroundings.connect(path))
-            case .tcp(let host, let port): try await surroundings.connectHost(host, port)
+            case .unix(let path): LoopBound(try platform.connect(path))
+            case .tcp(let host, let port): try await platform.connectHost(host, port)
             }
         }
         return (output, { try? await output.run() })
@@ -139,7 +139,7 @@ struct OutputFactory: Sendable {
     /// Serves the page at a port.
     func web(at port: ListeningPort, _ settings: WebSettings, _ limits: ReaderLimits) -> (WebServer, Run) {
         let server = WebServer(
-            store: store, desk: desk, on: surroundings.loop, settings: settings, readers: limits, seats: seats,
+            store: store, polls: polls, on: platform.loop, settings: settings, readers: limits, seats: seats,
             history: history
         ) {
             CatAPI.picture($0)
@@ -159,7 +159,7 @@ struct OutputFactory: Sendable {
     /// Serves the feed on a socket.
     func server(at socket: ListeningSocket, _ limits: ReaderLimits) -> (FeedServer, Run) {
         let server = FeedServer(
-            store: store, desk: desk, on: surroundings.loop, limits: limits, seats: seats, history: history)
+            store: store, polls: polls, on: platform.loop, limits: limits, seats: seats, history: history)
         return (
             server,
             { [notices] in

@@ -83,7 +83,7 @@ actor OutputRunner {
 
     init(_ factory: OutputFactory) {
         self.factory = factory
-        loop = factory.surroundings.loop
+        loop = factory.platform.loop
     }
 
     /// Whether there is an output file that can be reopened.

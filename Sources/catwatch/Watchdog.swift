@@ -6,14 +6,14 @@ internal import Reactor
 ///
 /// A failed poll counts as progress; one that never ends, or never starts, does not.
 struct Watchdog: Sendable {
-    private let desk: PollDesk
+    private let polls: PollRequests
     private let loop: EventLoop
     private let service: ServiceManager
     private let interval: Duration
 
     /// - Parameter interval: how often the service manager expects a message.
-    init(desk: PollDesk, on loop: EventLoop, service: ServiceManager, interval: Duration) {
-        self.desk = desk
+    init(polls: PollRequests, on loop: EventLoop, service: ServiceManager, interval: Duration) {
+        self.polls = polls
         self.loop = loop
         self.service = service
         self.interval = interval
@@ -22,7 +22,7 @@ struct Watchdog: Sendable {
     /// Runs until the task is cancelled.
     func run() async throws(CancellationError) {
         while true {
-            if await desk.isOnTime { service.tell("WATCHDOG=1") }
+            if await polls.isOnTime { service.tell("WATCHDOG=1") }
             try await loop.sleep(for: interval / 2)
         }
     }

@@ -74,7 +74,7 @@ import Testing
         ("/fault/etag", 200),
     ])
     func statusAndHeadersAreDelivered(target: String, status: Int) async throws {
-        let expected = FaultDeskTests.reply(target).answer
+        let expected = FaultRouterTests.reply(target).answer
         try await ServerUnderTest.run { test in
             let answer = try await test.get(target)
             #expect(answer.status == status)
@@ -200,7 +200,7 @@ import Testing
         try await ServerUnderTest.run { test in
             let answer = try await test.get(target)
             #expect(answer.body.count == size)
-            #expect(answer.body == FaultDeskTests.reply(target).answer.body)
+            #expect(answer.body == FaultRouterTests.reply(target).answer.body)
         }
     }
 
@@ -210,7 +210,7 @@ import Testing
     func hostileDocumentsArriveByteForByte(kind: String) async throws {
         try await ServerUnderTest.run { test in
             let answer = try await test.get("/fault/json/\(kind)")
-            #expect(answer.body == FaultDeskTests.reply("/fault/json/\(kind)").answer.body)
+            #expect(answer.body == FaultRouterTests.reply("/fault/json/\(kind)").answer.body)
             #expect(answer.fields["content-type"] == "application/json")
         }
     }

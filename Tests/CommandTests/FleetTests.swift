@@ -145,13 +145,13 @@ import Testing
             async let second = fleet.run(["--attach=/web1.sock", "-u", "http://cats.test/fact", "-o", "ndjson"])
             try await loop.sleep(for: .seconds(35))
             // What is asked of a source of the agent's is asked of the agent.
-            let desk = await agent.store?.counts.data ?? 0
+            let polls = await agent.store?.counts.data ?? 0
             fleet.signal(SIGTERM)
             agent.signal(SIGTERM)
             #expect(try await first == 0)
             #expect(try await second == 0)
             let text = fleet.output
-            #expect(desk > 10)
+            #expect(polls > 10)
             #expect(text.contains { $0.contains(#""source":"fact""#) && !$0.contains(#""agent""#) })
             #expect(text.contains { $0.contains(#""source":"web1.fact""#) && $0.contains(#""agent":"web1""#) })
             // Windows of both, each by its own clock.

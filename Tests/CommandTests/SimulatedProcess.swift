@@ -162,7 +162,7 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
         }
         guard case .watch(let options) = command else { preconditionFailure("only what is watched is checked") }
         let sources = try WatchPlan(options, environment: [:], arguments: []).sources(demoOrigin: nil)
-        return await OnlineCheck(in: surroundings).run(sources)
+        return await OnlineCheck(in: platform).run(sources)
     }
 
     /// The same for who reads its output himself.
@@ -172,15 +172,15 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
         }
         guard case .watch(let options) = command else { preconditionFailure("only watching is simulated") }
         let plan = try WatchPlan(options, environment: [:], arguments: arguments)
-        let surroundings = surroundings
-        let mode = try StdoutMode(options, capabilities: surroundings.capabilities, isTerminal: false)
-        let agent = try Agent(plan, stdoutMode: mode, in: surroundings)
+        let platform = platform
+        let mode = try StdoutMode(options, capabilities: platform.capabilities, isTerminal: false)
+        let agent = try Agent(plan, stdoutMode: mode, in: platform)
         (self.agent, store) = (agent, agent.store)
         guard parts.servesEvents else { return try await agent.run() }
         var limits = ReaderLimits()
         limits.stall = options[\.readerTimeout]
         let web = FeedReaders(
-            store: agent.store, desk: PollDesk(on: machine.loop), on: machine.loop, limits: limits,
+            store: agent.store, polls: PollRequests(on: machine.loop), on: machine.loop, limits: limits,
             seats: ReaderSeats(), history: agent.history)
         self.web = web
         defer {
@@ -275,10 +275,10 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
         connections.append(Connection(stream: stream, isOwn: isOwn))
     }
 
-    private var surroundings: Surroundings {
+    private var platform: Platform {
         let (machine, loop, parts) = (machine, machine.loop, parts)
         let worker = machine.worker
-        return Surroundings(
+        return Platform(
             loop: loop, wall: machine.wall, transport: parts.makeTransport?(self) ?? machine.transport,
             random: { self.random },
             outputIsTerminal: false, errorIsTerminal: false, capabilities: TerminalCapabilities(depth: .none),

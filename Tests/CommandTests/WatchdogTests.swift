@@ -17,21 +17,21 @@ import Testing
         let number = manager.number
         try systemCall("bind") { cw_bind_unix(number, path) }
         let counts = try await withLoop(virtual: true) { loop in
-            let desk = PollDesk(on: loop)
+            let polls = PollRequests(on: loop)
             let service = ServiceManager(environment: ["NOTIFY_SOCKET": path])
             guard let service else { return [Int]() }
             return try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    try await Watchdog(desk: desk, on: loop, service: service, interval: .seconds(10)).run()
+                    try await Watchdog(polls: polls, on: loop, service: service, interval: .seconds(10)).run()
                 }
                 var counts: [Int] = []
                 // An attempt is expected within 12 s; it says itself when it is done, and when the next one has to be.
-                await desk.expect("fact", by: loop.clock.now.advanced(by: .seconds(12)))
+                await polls.expect("fact", by: loop.clock.now.advanced(by: .seconds(12)))
                 try await loop.sleep(for: .seconds(11))
                 counts.append(Self.heard(number))  // at 0, 5 and 10 s
                 try await loop.sleep(for: .seconds(60))
                 counts.append(Self.heard(number))  // the attempt is overdue
-                await desk.expect("fact", by: loop.clock.now.advanced(by: .seconds(12)))
+                await polls.expect("fact", by: loop.clock.now.advanced(by: .seconds(12)))
                 try await loop.sleep(for: .seconds(11))
                 counts.append(Self.heard(number))  // at 75 and 80 s
                 group.cancelAll()

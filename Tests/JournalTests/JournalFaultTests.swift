@@ -35,12 +35,12 @@ import Testing
 
     // MARK: What is no journal
 
-    enum Stranger: String, CaseIterable {
+    enum JoinRefusal: String, CaseIterable {
         case text, othersDatabase, othersDatabaseWithoutID, newerVersion, overwrittenHeader, cutOff, viewForTable
         case otherTable, withoutIndex, hugeSchema
     }
 
-    private func put(_ stranger: Stranger) throws {
+    private func put(_ stranger: JoinRefusal) throws {
         switch stranger {
         case .text: try folder.write(String(repeating: "dear diary\n", count: 1_000), to: "journal")
         case .othersDatabase: try SQLiteFile.run("PRAGMA application_id = 7; CREATE TABLE t (x)", in: path)
@@ -73,8 +73,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Stranger.allCases)
-    func movesAsideWhatIsNoJournalAndGoesOn(_ stranger: Stranger) throws {
+    @Test(arguments: JoinRefusal.allCases)
+    func movesAsideWhatIsNoJournalAndGoesOn(_ stranger: JoinRefusal) throws {
         if stranger == .hugeSchema, ThreadSanitizer.isOn { return }
         try put(stranger)
         let before = try folder.read("journal")
@@ -194,7 +194,7 @@ import Testing
     @Test func looksAtALittleAtATime() throws {
         try makeJournal(lines: 8, text: ",\"text\":\"\(String(repeating: "x", count: 900_000))\"")
         let database = try SQLiteDatabase(path, .read)
-        var scan = JournalScan(JournalSuspicions())
+        var scan = JournalScan(ReadFaults())
         var steps = 0
         while try scan.step(in: database) { steps += 1 }
         // How far there is, two pieces of lines, their times, and what is small.

@@ -48,8 +48,8 @@ import Testing
     /// Both who publishes and who reads.
     @Test(arguments: [2, 3])
     func whatMayBeOverByItselfIsBorneWithoutAWord(_ telling: Int) {
-        func patience(_ kind: NatsFault.Kind) -> NatsPatience {
-            NatsPatience(after: kind, telling: telling, pause: .seconds(7))
+        func patience(_ kind: NatsFault.Kind) -> RetryRule {
+            RetryRule(after: kind, telling: telling, pause: .seconds(7))
         }
         for kind in [NatsFault.Kind.nobody, .silent] {
             #expect(patience(kind).keepsConnection && patience(kind).pause == .seconds(1))

@@ -8,7 +8,7 @@ struct FeedStage: Sendable {
     let loop: EventLoop
     let wall: SteppedWallClock
     let store: EventStore
-    let desk: PollDesk
+    let polls: PollRequests
     let source: SourceID
     let worker = SimulatedWorker()
     private let listener: LoopBound<SimulatedListener>
@@ -27,7 +27,7 @@ struct FeedStage: Sendable {
         store = EventStore(
             on: loop, wall: wall, identity: identity, limits: limits, isRelay: isRelay, isFleet: isFleet,
             awaitsPositions: isFleet)
-        desk = PollDesk(on: loop)
+        polls = PollRequests(on: loop)
         source = await store.register(SourceDescription(name: "fact", type: "fact"))
         listener = LoopBound(SimulatedListener(on: loop))
     }
@@ -65,10 +65,10 @@ struct FeedStage: Sendable {
 
     /// Serves the feed while `body` runs; then the server is cancelled.
     func serving<Value: Sendable>(
-        _ limits: ReaderLimits = .init(), history: HistoryDesk? = nil,
+        _ limits: ReaderLimits = .init(), history: JournalQueue? = nil,
         _ body: @escaping @Sendable (FeedServer) async throws -> Value
     ) async throws -> Value {
-        let server = FeedServer(store: store, desk: desk, on: loop, limits: limits, history: history)
+        let server = FeedServer(store: store, polls: polls, on: loop, limits: limits, history: history)
         let listener = self.listener
         return try await running {
             try await server.run { _ in listener.value }

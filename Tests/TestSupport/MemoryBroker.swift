@@ -85,7 +85,9 @@ package final class MemoryStream: Sendable {
             }
             // In this order, as replicas do.
             let last = state.stored.last { $0.message.subject == message.subject }?.sequence ?? 0
-            if let expected = message.expected, expected != last { return .failure(NatsFault(.outrun, "another one")) }
+            if let expected = message.expected, expected != last {
+                return .failure(NatsFault(.sequenceConflict, "another one"))
+            }
             if let id = message.id, let sequence = state.ids[id] {
                 return .success(NatsReceipt(sequence: sequence, isRepeated: true))
             }

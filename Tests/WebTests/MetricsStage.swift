@@ -10,7 +10,7 @@ struct MetricsStage: Sendable {
     let loop: EventLoop
     let wall: SteppedWallClock
     let store: EventStore
-    let desk: PollDesk
+    let polls: PollRequests
     /// Used on the loop.
     private let bound: LoopBound<WebContext>
     var context: WebContext { bound.value }
@@ -24,8 +24,8 @@ struct MetricsStage: Sendable {
         wall = SteppedWallClock(following: loop.clock, startingAt: Self.start)
         let identity = AgentIdentity(run: "r1", version: "1.2", started: Self.start)
         store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isRelay: isRelay)
-        desk = PollDesk(on: loop)
-        bound = LoopBound(WebContext(store: store, desk: desk, on: loop, WebSettings()))
+        polls = PollRequests(on: loop)
+        bound = LoopBound(WebContext(store: store, polls: polls, on: loop, WebSettings()))
     }
 
     func register(_ name: String, _ rhythm: Rhythm = .stream) async -> SourceID {

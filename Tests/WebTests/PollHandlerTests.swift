@@ -10,7 +10,7 @@ import Testing
 struct PollHandlerTests {
     private static let json = "Content-Type: application/json"
 
-    /// What the sources of a desk were asked for. Unchecked: on the loop only.
+    /// What the sources of a polls were asked for. Unchecked: on the loop only.
     private final class Asked: @unchecked Sendable {
         var requests: [String] = []
     }
@@ -19,13 +19,13 @@ struct PollHandlerTests {
         try await WebStage.run { stage in
             let asked = Asked()
             for name in ["fact", "ä.b"] {
-                await stage.desk.allowPolling(of: name) { request in
+                await stage.polls.allowPolling(of: name) { request in
                     if let refusal = request.refusal(by: name) { return refusal }
                     asked.requests.append(name)
                     return nil
                 }
             }
-            await stage.desk.allowPolling(of: "fibonacci") { request in
+            await stage.polls.allowPolling(of: "fibonacci") { request in
                 if request.n == 7 { return PollRefusal("too many runs wait already", .busy) }
                 asked.requests.append("fibonacci \(request.n ?? -1)")
                 return nil
@@ -130,7 +130,7 @@ struct PollHandlerTests {
     @Test func isPassedOnToAnAttachedAgent() async throws {
         try await WebStage.run(isRelay: true) { stage in
             let asked = Asked()
-            await stage.desk.forwardPolls { source, request in
+            await stage.polls.forwardPolls { source, request in
                 if source == "away" { return PollRefusal("the agent is not there", .away) }
                 asked.requests.append("\(source) \(request.n ?? -1)")
                 return nil

@@ -9,7 +9,7 @@ import TestSupport
 struct WebStage: Sendable {
     let loop: EventLoop
     let store: EventStore
-    let desk: PollDesk
+    let polls: PollRequests
     let source: SourceID
     let server: WebServer
     private let thread: ClientThread
@@ -28,11 +28,11 @@ struct WebStage: Sendable {
                 on: loop, wall: SystemWallClock(),
                 identity: AgentIdentity(run: "r1", version: "1", started: Timestamp(seconds: 0), host: host),
                 isRelay: isRelay)
-            let desk = PollDesk(on: loop)
+            let polls = PollRequests(on: loop)
             var settings = settings
             settings.hosts.append("cats.test")
             let server = WebServer(
-                store: store, desk: desk, on: loop, settings: settings, limits: limits, readers: readers,
+                store: store, polls: polls, on: loop, settings: settings, limits: limits, readers: readers,
                 demoPicture: demoPicture)
             let serving = Task(executorPreference: loop) {
                 try await server.run { () throws(SystemError) in
@@ -42,7 +42,7 @@ struct WebStage: Sendable {
             while await server.port == 0 { try await loop.sleep(for: .milliseconds(1)) }
             let thread = try ClientThread(RawClient(host: address, port: await server.port), besides: loop)
             let stage = WebStage(
-                loop: loop, store: store, desk: desk,
+                loop: loop, store: store, polls: polls,
                 source: await store.register(SourceDescription(name: "fact", type: "fact")), server: server,
                 thread: thread)
             let result: Result<Value, any Error>

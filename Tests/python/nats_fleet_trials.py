@@ -541,7 +541,7 @@ def reader(catwatch, folder, long):
         other.end()
 
 
-class Stranger:
+class JoinRefusal:
     """Something that is no agent, at a socket or a port."""
 
     def __init__(self, family, address, says):
@@ -575,8 +575,8 @@ def ready(catwatch, folder, long):
         wait_for("an empty stream to be ready", lambda: readiness(quiet)[0] == 200)
         web = Agent(catwatch, folder, "web", [server.url], "--demo", "-e", "1s", f"--listen={folder}/web.sock", "--http=127.0.0.1:0")
         port = page_port(web.said)
-        evil = Stranger(socket.AF_UNIX, f"{folder}/evil.sock", b"hi\n")
-        worse = Stranger(socket.AF_INET, ("127.0.0.1", 0), b"HTTP/1.1 200 OK\r\n\r\nhi\n")
+        evil = JoinRefusal(socket.AF_UNIX, f"{folder}/evil.sock", b"hi\n")
+        worse = JoinRefusal(socket.AF_INET, ("127.0.0.1", 0), b"HTTP/1.1 200 OK\r\n\r\nhi\n")
         ways = {"NATS": [f"--attach={server.url}"], "a socket": [f"--attach={folder}/web.sock", f"--attach={folder}/evil.sock"],
                 "HTTP": [f"--attach=http://127.0.0.1:{port}", f"--attach=http://localhost:{worse.address[1]}"]}
         # One alone would be passed on.

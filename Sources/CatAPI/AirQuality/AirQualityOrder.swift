@@ -87,7 +87,7 @@ package struct AirQualityOrder: Sendable, Hashable {
 
 extension AirQualityOrder.Fault {
     /// - Returns: nil when there is no such fault.
-    init?(_ order: FaultOrder) throws(FaultDesk.Misuse) {
+    init?(_ order: FaultOrder) throws(FaultRouter.Misuse) {
         switch order.kind {
         case "ws-accept": self = .accept
         case "ws-extension": self = .extension

@@ -12,7 +12,7 @@ struct FaultOrder {
     /// In milliseconds.
     static let longestDelay = 600_000
 
-    typealias Misuse = FaultDesk.Misuse
+    typealias Misuse = FaultRouter.Misuse
 
     init(_ request: Request, now: Timestamp) throws(Misuse) {
         let parts = request.path.split(separator: "/", maxSplits: 2)

@@ -3,11 +3,11 @@ package import Reactor
 
 /// The stand-in API on a loopback port, served by the same event loop as everything else.
 ///
-/// With `faults` it also answers under `/fault/`, see `FaultDesk`. It takes at most 4,096 connections and closes them
+/// With `faults` it also answers under `/fault/`, see `FaultRouter`. It takes at most 4,096 connections and closes them
 /// when no request comes for two minutes.
 package actor CatAPIServer {
     private let loop: EventLoop
-    private let desk: FrontDesk
+    private let router: DemoRouter
     private let server: HTTPServer
     /// The port that it listens on, also when 0 was requested.
     package nonisolated let port: UInt16
@@ -29,11 +29,11 @@ package actor CatAPIServer {
         self.loop = loop
         let addresses = try SocketAddress.resolve(host: "127.0.0.1", port: port)
         let socket = try StreamSocket.listening(at: addresses[0])  // a numeric address always resolves
-        let desk = FrontDesk(loop: loop, allowsFaults: faults, seed: seed, wallClock: wallClock)
-        self.desk = desk
-        server = try HTTPServer(on: loop, listeningAt: socket, limits: Self.limits) { desk.reply(to: $0) }
+        let router = DemoRouter(loop: loop, allowsFaults: faults, seed: seed, wallClock: wallClock)
+        self.router = router
+        server = try HTTPServer(on: loop, listeningAt: socket, limits: Self.limits) { router.reply(to: $0) }
         self.port = server.port
-        desk.host = "127.0.0.1:\(server.port)"
+        router.host = "127.0.0.1:\(server.port)"
     }
 
     private static let limits: HTTPServer.Limits = {
@@ -48,17 +48,17 @@ package actor CatAPIServer {
     package nonisolated var origin: String { "http://127.0.0.1:\(port)" }
 
     /// The number of complete requests so far, whatever the responses.
-    package var requestCount: Int { desk.requests }
+    package var requestCount: Int { router.requests }
 
     /// The number of open WebSockets.
-    package var webSocketCount: Int { desk.webSockets }
+    package var webSocketCount: Int { router.webSockets }
 
     /// The real delays of requests with a `delay`, in the order of the responses: the newest 10,000.
-    package var servedDelays: [Duration] { desk.delays }
+    package var servedDelays: [Duration] { router.delays }
 
     /// Closes the port and every connection at once; call it before releasing the server.
     package func stop() async {
-        await desk.close()
+        await router.close()
         server.stop()
     }
 }

@@ -84,7 +84,7 @@ struct Fleet: Sendable {
     /// - Returns: the agent, and whether to notify readers; or the reason why its lines are refused.
     mutating func member(
         _ name: String, by source: SourceID, in state: inout FeedState, at moment: Moment
-    ) -> Result<(member: MemberID, isNews: Bool), EventStore.Stranger> {
+    ) -> Result<(member: MemberID, isNews: Bool), EventStore.JoinRefusal> {
         if let known = state.members[name] {
             if let way = ways[known.index] {
                 return way == source ? .success((known, false)) : .failure(.taken(by: state.name(of: way)))
@@ -206,7 +206,7 @@ struct Fleet: Sendable {
             case .failure(let fault): members[id.index].take(fault, into: &items)
             }
         }
-        members[id.index].settle(into: &items)
+        members[id.index].flushMissing(into: &items)
         return items
     }
 

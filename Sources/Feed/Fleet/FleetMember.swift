@@ -128,7 +128,7 @@ package struct FleetMember: Sendable {
     }
 
     /// Reports the missing lines so far, because no lines follow for now.
-    package mutating func settle(into items: inout [Item]) {
+    package mutating func flushMissing(into items: inout [Item]) {
         guard let (run, numbers) = missing else { return }
         missing = nil
         items.append(.lost(run: run, numbers))
@@ -180,13 +180,13 @@ package struct FleetMember: Sendable {
             return lose(place.sequence...place.sequence, of: place.run, into: &items)
         }
         if case .restart(let restart) = line.body { notice(restart, into: &items) }
-        settle(into: &items)
+        flushMissing(into: &items)
         items.append(.line(line, place, clock: clock.time))
     }
 
     /// Passes on its sources with valid names, up to the limit.
     private mutating func list(_ said: Line.Stats, into items: inout [Item]) {
-        settle(into: &items)
+        flushMissing(into: &items)
         var stats = said
         var named: Set<String> = []
         stats.sources = stats.sources.filter { PeerName.isValid($0.source) && named.insert($0.source).inserted }
@@ -238,7 +238,7 @@ package struct FleetMember: Sendable {
         let taken = "\(name).\(source)"
         complain(.taken, "has a source that another one here is called like: \(taken)", into: &items)
         lose(place.sequence...place.sequence, of: place.run, into: &items)
-        settle(into: &items)
+        flushMissing(into: &items)
         return items
     }
 
@@ -249,7 +249,7 @@ package struct FleetMember: Sendable {
                 missing = (run, earlier.lowerBound...numbers.upperBound)
                 return
             }
-            settle(into: &items)
+            flushMissing(into: &items)
         }
         missing = (run, numbers)
     }

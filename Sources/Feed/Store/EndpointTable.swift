@@ -10,18 +10,18 @@ struct EndpointTable: Sendable {
     /// The source and endpoint of each.
     private var keys: [Key] = []
     /// A sequential number from when each was added, ascending.
-    private var births: [Int] = []
+    private var lastGeneration: [Int] = []
     private var indices: [Key: Int] = [:]
     private let limit: Int
 
     init(limit: Int) { self.limit = limit }
 
-    /// Updates an endpoint's histogram, and adds the endpoint at `birth` if it is new; returns false when there are too
+    /// Updates an endpoint's histogram, and adds the endpoint at `generation` if it is new; returns false when there are too
     /// many.
     ///
     /// - Parameter mayAdd: whether the source's owner may have one more.
     mutating func update(
-        _ endpoint: String, of source: Int, named name: String, birth: Int, mayAdd: Bool = true,
+        _ endpoint: String, of source: Int, named name: String, generation: Int, mayAdd: Bool = true,
         _ change: (inout LatencyHistogram) -> Void
     ) -> Bool {
         let key = Key(source: source, endpoint: endpoint)
@@ -35,7 +35,7 @@ struct EndpointTable: Sendable {
         change(&histogram)
         statistics.append(EndpointStatistics(endpoint: endpoint, source: name, histogram: histogram))
         keys.append(key)
-        births.append(birth)
+        lastGeneration.append(generation)
         return true
     }
 
@@ -46,19 +46,19 @@ struct EndpointTable: Sendable {
 
     /// Replaces all endpoints by another agent's summaries, each with the index of its source. Where our counts are the
     /// same, the histogram stays, because a summary has less detail.
-    mutating func list(_ said: [(endpoint: Line.Endpoint, source: Int)], birth: inout Int) {
+    mutating func list(_ said: [(endpoint: Line.Endpoint, source: Int)], generation: inout Int) {
         let (known, former) = (statistics, indices)
-        (statistics, keys, births, indices) = ([], [], [], [:])
+        (statistics, keys, lastGeneration, indices) = ([], [], [], [:])
         for (endpoint, source) in said {
             let key = Key(source: source, endpoint: LineEncoder.cut(endpoint.endpoint))
             guard statistics.count < limit, indices[key] == nil else { continue }
             let summary = endpoint.summary
             let old = former[key].map { known[$0].histogram }
             let isSame = old.map { $0.count == summary.count && $0.errors == summary.errors } ?? false
-            birth += 1
+            generation += 1
             indices[key] = statistics.count
             keys.append(key)
-            births.append(birth)
+            lastGeneration.append(generation)
             statistics.append(
                 EndpointStatistics(
                     endpoint: key.endpoint, source: endpoint.source,
@@ -72,25 +72,25 @@ struct EndpointTable: Sendable {
     /// Returns the next endpoint of a walk.
     func next(_ walk: inout FeedWalk) -> EndpointStatistics? {
         var low = 0
-        var high = births.count
+        var high = lastGeneration.count
         while low < high {
             let middle = (low + high) / 2
-            if births[middle] < walk.place { low = middle + 1 } else { high = middle }
+            if lastGeneration[middle] < walk.place { low = middle + 1 } else { high = middle }
         }
-        guard low < births.count, births[low] < walk.limit else { return nil }
-        walk.place = births[low] + 1
+        guard low < lastGeneration.count, lastGeneration[low] < walk.limit else { return nil }
+        walk.place = lastGeneration[low] + 1
         return statistics[low]
     }
 
     /// Forgets the endpoints of some sources; takes time linear in the number of all endpoints.
     mutating func remove(_ gone: Set<Int>) {
         guard keys.contains(where: { gone.contains($0.source) }) else { return }
-        let (old, former, born) = (statistics, keys, births)
-        (statistics, keys, births, indices) = ([], [], [], [:])
+        let (old, former, born) = (statistics, keys, lastGeneration)
+        (statistics, keys, lastGeneration, indices) = ([], [], [], [:])
         for place in former.indices where !gone.contains(former[place].source) {
             indices[former[place]] = keys.count
             keys.append(former[place])
-            births.append(born[place])
+            lastGeneration.append(born[place])
             statistics.append(old[place])
         }
     }

@@ -18,7 +18,7 @@ package actor EventStore {
     private var readers: [ReaderID: StoreReader] = [:]
     private var nextReader = 0
     private let wakes: ReaderWakes
-    private var admission = Admission()
+    private var backpressure = Backpressure()
     private var ending: String?
     /// The oldest line of this run in a journal; nil without one.
     private var journalFirst: Int?
@@ -100,7 +100,7 @@ package actor EventStore {
     private func publish(_ batch: EventBatch, from first: Int, atMost growth: Int) -> Int {
         guard ending == nil else { return batch.count }
         if batch.others.contains(where: { if case .agent = $0.body { true } else { false } }) { updateOutputs() }
-        state.hold(from: admission.heldFrom)
+        state.hold(from: backpressure.heldFrom)
         let moment = moment
         if state.notice(wall: moment.wall) { state.closeWindows(atMost: state.slice, at: moment) }
         let next = state.publish(batch, from: first, atMost: growth, at: moment)
@@ -113,7 +113,7 @@ package actor EventStore {
     /// - Parameter topic: the subject of an error, which a recovery on the same topic ends.
     package func sayOfItself(_ body: Event.Body, about topic: String) {
         guard ending == nil else { return }
-        state.hold(from: admission.heldFrom)
+        state.hold(from: backpressure.heldFrom)
         let moment = moment
         if state.notice(wall: moment.wall) { state.closeWindows(atMost: state.slice, at: moment) }
         state.sayOfItself(body, about: topic, at: moment)
@@ -130,9 +130,9 @@ package actor EventStore {
             if let deadline, deadline <= loop.clock.now { return false }
             let wakeup = Wakeup(loop: loop)
             let timer = deadline.map { loop.schedule(at: $0) { wakeup.signal() } }
-            admission.add(wakeup)
+            backpressure.add(wakeup)
             defer {
-                admission.remove(wakeup)
+                backpressure.remove(wakeup)
                 if let timer { loop.cancel(timer) }
             }
             try await wakeup.wait()
@@ -141,14 +141,14 @@ package actor EventStore {
     }
 
     /// Whether an input that can wait must wait for a lossless output.
-    package var isHeldBack: Bool { ending == nil && admission.isHeldBack(by: state.log) }
+    package var isHeldBack: Bool { ending == nil && backpressure.isHeldBack(by: state.log) }
 
     /// Waits until every lossless output has drained, including the run's `bye`, before a new run empties the log.
     package func admitAll() async throws(CancellationError) {
-        while ending == nil, admission.heldFrom < state.log.nextSequence || admission.owesFarewell {
+        while ending == nil, backpressure.heldFrom < state.log.nextSequence || backpressure.owesFarewell {
             let wakeup = Wakeup(loop: loop)
-            admission.add(wakeup)
-            defer { admission.remove(wakeup) }
+            backpressure.add(wakeup)
+            defer { backpressure.remove(wakeup) }
             try await wakeup.wait()
         }
     }
@@ -185,7 +185,7 @@ package actor EventStore {
         let width = state.nextBoundary(after: wall.now) - wall.now
         let deadline = loop.clock.now.advanced(by: width)
         while ending == nil {
-            state.hold(from: admission.heldFrom)
+            state.hold(from: backpressure.heldFrom)
             let moment = moment
             _ = state.notice(wall: moment.wall)
             let hasMore = state.closeWindows(atMost: state.slice, at: moment)
@@ -201,7 +201,7 @@ package actor EventStore {
     private func closeMemberWindows() async throws(CancellationError) {
         let deadline = loop.clock.now.advanced(by: state.limits.interval)
         while ending == nil, fleet.count > 0 {
-            state.hold(from: admission.heldFrom)
+            state.hold(from: backpressure.heldFrom)
             let hasMore = state.closeMemberWindows(atMost: state.slice, at: moment)
             announce()
             guard hasMore else { return }
@@ -240,7 +240,7 @@ package actor EventStore {
         while let first = next {
             try await admit()
             guard ending == nil else { return }
-            state.hold(from: admission.heldFrom)
+            state.hold(from: backpressure.heldFrom)
             next = state.complete(from: first, atMost: state.slice, at: moment)
             announce()
         }
@@ -350,7 +350,7 @@ package actor EventStore {
         var next = 0
         // The source may have been registered again during the wait.
         while ending == nil, let id = state.source(named: name), state.isRetired(id) {
-            state.hold(from: admission.heldFrom)
+            state.hold(from: backpressure.heldFrom)
             let moment = moment
             guard let place = state.complete(id, from: next, atMost: state.slice, at: moment) else {
                 state.release(id, at: moment)
@@ -387,7 +387,7 @@ package actor EventStore {
         nextReader += 1
         let reader = StoreReader(name: name, cursor: cursor(start), on: loop, call: call)
         readers[id] = reader
-        if holdsInputs { admission.addHolder(reader) }
+        if holdsInputs { backpressure.addHolder(reader) }
         state.counts.readers = readers.count
         if !state.hasBegun {
             reader.owesGreeting = true
@@ -491,7 +491,7 @@ package actor EventStore {
     package func close(_ id: ReaderID) {
         guard let reader = readers.removeValue(forKey: id) else { return }
         wakes.forget(reader)
-        admission.removeHolder(reader)
+        backpressure.removeHolder(reader)
         state.counts.readers = readers.count
         reader.wakeup?.signal()  // a task in `next` finds it closed
         resumeInputs()
@@ -530,7 +530,7 @@ package actor EventStore {
         reader.isFiltered = isFiltered
         reader.isAway = false
         if !state.hasBegun {
-            reader.wish = ReaderWish(start: start, run: run)
+            reader.pendingStart = PendingStart(start: start, run: run)
             return []
         }
         let start = run == nil || run == identity.run ? start : .oldest
@@ -565,7 +565,7 @@ package actor EventStore {
         reader.isAway = false
         reader.isFiltered = isFiltered
         if !state.hasBegun {
-            reader.wish = ReaderWish(start: .after(place.sequence - 1), run: place.run)
+            reader.pendingStart = PendingStart(start: .after(place.sequence - 1), run: place.run)
             return []
         }
         reader.owedGap = nil
@@ -579,7 +579,7 @@ package actor EventStore {
     package func waitForReaders(atMost time: Duration) async throws(CancellationError) {
         let deadline = loop.clock.now.advanced(by: time)
         while ending == nil,
-            admission.heldFrom < state.log.nextSequence
+            backpressure.heldFrom < state.log.nextSequence
                 || (loop.clock.now < deadline
                     && readers.values.contains { !$0.isAway && $0.cursor < state.log.nextSequence })
         {
@@ -702,7 +702,7 @@ package actor EventStore {
     /// Records that a reader's lines up to this one are durable: from now on this limits inputs and keeps lines.
     ///
     /// - Parameter first: the oldest durable line of the run; nil for none.
-    package func settle(_ place: LineID, of id: ReaderID, first: Int?) {
+    package func acknowledge(_ place: LineID, of id: ReaderID, first: Int?) {
         guard place.run == identity.run, let reader = readers[id] else { return }
         reader.durable = place.sequence
         journalFirst = first
@@ -712,7 +712,7 @@ package actor EventStore {
     /// Sets whether a reader is a lossless output, for which inputs wait and unread lines are kept.
     package func setHolding(_ holds: Bool, of id: ReaderID) {
         guard let reader = readers[id] else { return }
-        if holds { admission.addHolder(reader) } else { admission.removeHolder(reader) }
+        if holds { backpressure.addHolder(reader) } else { backpressure.removeHolder(reader) }
         resumeInputs()
     }
 
@@ -725,8 +725,8 @@ package actor EventStore {
     }
 
     private func resumeInputs() {
-        guard admission.hasWaiting, ending != nil || !admission.isHeldBack(by: state.log) else { return }
-        admission.resume()
+        guard backpressure.hasWaiting, ending != nil || !backpressure.isHeldBack(by: state.log) else { return }
+        backpressure.resume()
     }
 
     private func updateOutputs() {
@@ -872,7 +872,7 @@ package actor EventStore {
     }
 
     /// The reason why the lines of an unconfigured agent are refused.
-    package enum Stranger: Error, Sendable, Equatable {
+    package enum JoinRefusal: Error, Sendable, Equatable {
         /// Its lines come by another source, or another source has a name that would be one of the agent's.
         case taken(by: String)
         /// The name is reserved.
@@ -882,7 +882,7 @@ package actor EventStore {
     }
 
     /// Returns the agent with this name, whose lines come by a source shared by many; adds it if needed.
-    package func member(_ name: String, by source: SourceID) -> Result<MemberID, Stranger> {
+    package func member(_ name: String, by source: SourceID) -> Result<MemberID, JoinRefusal> {
         fleet.member(name, by: source, in: &state, at: moment).map { member, isNews in
             if isNews { greetSoon() }
             return member
@@ -1014,7 +1014,7 @@ package actor EventStore {
 
     private func relay(atMost growth: Int, _ next: () -> RecordedLine?, refuse: (LineFault) -> Void) {
         guard ending == nil else { return }
-        state.hold(from: admission.heldFrom)
+        state.hold(from: backpressure.heldFrom)
         let now = loop.clock.now
         let start = state.log.totalCost
         var isNews = false
@@ -1084,8 +1084,8 @@ package actor EventStore {
                 if reader.cursor <= last { reader.owedGap = reader.cursor...last }
                 reader.owesGreeting = true
             }
-            reader.cursor = reader.wish?.cursor(in: hello) ?? hello.firstSeq
-            reader.wish = nil
+            reader.cursor = reader.pendingStart?.cursor(in: hello) ?? hello.firstSeq
+            reader.pendingStart = nil
             if reader.durable != nil { reader.durable = reader.cursor - 1 }
         }
         journalFirst = nil

@@ -32,7 +32,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// The agents whose feeds are sources.
     private(set) var members = MemberTable()
     /// The agent whose events are being published; −1 for our own.
-    private var speaker: Int32 = -1
+    private var currentMember: Int32 = -1
     /// The number of times that a series was refused because its agent is at its limit.
     private var refusedForeignSeries = 0
     /// The number of values in the current batch that arrived after the line of their window.
@@ -42,7 +42,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// The agent's own current failures by topic; the newest last.
     private var ownTroubles: [(topic: String, failure: Failure)] = []
     /// A counter of added sources, series and endpoints, including attempts.
-    private var births = 0
+    private var lastGeneration = 0
     /// The newest sample of each kind.
     package private(set) var memory: MemorySample?
     package private(set) var agent: AgentSample?
@@ -96,8 +96,8 @@ package struct FeedState: ~Copyable, Sendable {
     /// Cuts its name and type at 1,024 bytes, its unit at 32. A new type applies to all its further lines, new bands to
     /// its windows from the next line. Its state is `starting` again.
     package mutating func register(_ description: SourceDescription, at time: Timestamp) -> SourceID {
-        births += 1
-        let (source, isRenamed) = sources.register(description, at: time, birth: births)
+        lastGeneration += 1
+        let (source, isRenamed) = sources.register(description, at: time, generation: lastGeneration)
         if isRenamed { renewPrefixes() }
         return source
     }
@@ -151,7 +151,7 @@ package struct FeedState: ~Copyable, Sendable {
         for index in series.indices where gone.contains(series[index].source) {
             flush(index, moment, isComplete: true)
             wastedNames += series[index].prefix.count
-            series[index] = Series(ring: newRing, source: -1, kind: .data, birth: 0, prefix: 0..<0, namesOffset: 0)
+            series[index] = Series(ring: newRing, source: -1, kind: .data, generation: 0, prefix: 0..<0, namesOffset: 0)
         }
         table.remove { gone.contains($0.index / 3) }
         counts.series = table.count
@@ -230,7 +230,9 @@ package struct FeedState: ~Copyable, Sendable {
         let isFuture = isFuture(record.time, moment.wall)
         let time = isFuture ? moment.wall : record.time
         if isFuture { counts.future += 1 }
-        if sources.state(of: source) != .ok { sources.setState(.ok, of: source, speaker < 0 ? moment.wall : time) }
+        if sources.state(of: source) != .ok {
+            sources.setState(.ok, of: source, currentMember < 0 ? moment.wall : time)
+        }
 
         // In bounds: `EventBatch` has these bytes where its records say.
         func lend(_ piece: EventBatch.Piece) -> UnsafeBufferPointer<UInt8>? {
@@ -409,9 +411,9 @@ package struct FeedState: ~Copyable, Sendable {
                 encoder.latency(sample, sequence: sequence, time: time, source: source, to: writer)
             }
         case .memory(let sample):
-            if speaker < 0 { memory = sample }
+            if currentMember < 0 { memory = sample }
             if sources.state(of: event.source) == .starting {
-                sources.setState(.ok, of: event.source, speaker < 0 ? moment.wall : time)
+                sources.setState(.ok, of: event.source, currentMember < 0 ? moment.wall : time)
             }
             sources.hear(from: event.source, at: moment.now.timestamp)
             if let index = seriesIndex(event.source, kind: .memory, key: nil, moment) {
@@ -421,7 +423,7 @@ package struct FeedState: ~Copyable, Sendable {
                 encoder.memory(sample, sequence: sequence, time: time, source: source, to: writer)
             }
         case .error(let failure):
-            sources.fail(event.source, by: failure.code.rawValue, at: speaker < 0 ? moment.wall : time)
+            sources.fail(event.source, by: failure.code.rawValue, at: currentMember < 0 ? moment.wall : time)
             sources.countError(failure.code.rawValue, of: event.source)
             var failure = failure
             failure.endpoint = failure.endpoint.map { LineEncoder.cut($0) }
@@ -484,7 +486,7 @@ package struct FeedState: ~Copyable, Sendable {
     private mutating func hear(
         from source: SourceID, _ time: Timestamp, _ moment: Moment
     ) {
-        sources.setState(.ok, of: source, speaker < 0 ? moment.wall : time)
+        sources.setState(.ok, of: source, currentMember < 0 ? moment.wall : time)
         sources.hear(from: source, at: moment.now.timestamp)
     }
 
@@ -503,13 +505,13 @@ package struct FeedState: ~Copyable, Sendable {
         _ change: (inout LatencyHistogram) -> Void
     ) {
         let name = sources.name(of: source.index)
-        births += 1
-        let member = Int(speaker)
+        lastGeneration += 1
+        let member = Int(currentMember)
         let mayAdd = member < 0 || members.endpoints(of: member) < limits.memberEndpoints
         func update(_ state: inout FeedState) -> Bool {
             let before = state.endpointTable.statistics.count
             let isDone = state.endpointTable.update(
-                endpoint, of: source.index, named: name, birth: state.births, mayAdd: mayAdd, change)
+                endpoint, of: source.index, named: name, generation: state.lastGeneration, mayAdd: mayAdd, change)
             if member >= 0 { state.members.add(endpoints: state.endpointTable.statistics.count - before, to: member) }
             return isDone
         }
@@ -533,7 +535,7 @@ package struct FeedState: ~Copyable, Sendable {
         /// Its agent, as an index in `members`; −1 for our own.
         var member: Int32 = -1
         /// A sequential number from when it was added, for walks.
-        let birth: Int
+        let generation: Int
         /// The range in `prefixes` of `"type":"…","source":"…","series":"…"`; empty when there was no room.
         var prefix: Range<Int>
         /// The offset in that of `"source":"…","series":"…"`, which a window line uses.
@@ -568,7 +570,7 @@ package struct FeedState: ~Copyable, Sendable {
         _ source: SourceID, _ kind: SeriesKind, _ place: SourceID, _ key: UnsafeBufferPointer<UInt8>?,
         _ moment: Moment
     ) -> Int? {
-        let member = Int(speaker)
+        let member = Int(currentMember)
         if member >= 0, members.series(of: member).count >= limits.memberSeries {
             refusedForeignSeries += 1
             members.refuse(
@@ -583,9 +585,10 @@ package struct FeedState: ~Copyable, Sendable {
         }
         let added = key.map { table.index(source: place, keyBytes: .init($0)) } ?? table.index(source: place, key: nil)
         guard let index = added else { return nil }
-        births += 1
+        lastGeneration += 1
         let new = Series(
-            ring: newRing, source: source.index, kind: kind, member: speaker, birth: births, prefix: 0..<0,
+            ring: newRing, source: source.index, kind: kind, member: currentMember, generation: lastGeneration,
+            prefix: 0..<0,
             namesOffset: 0)
         if member >= 0 { members.add(series: index, to: member) }
         if index < series.count { series[index] = new } else { series.append(new) }
@@ -678,7 +681,7 @@ package struct FeedState: ~Copyable, Sendable {
     // MARK: Walks
 
     /// A walk over the current items.
-    func walk(of run: String) -> FeedWalk { FeedWalk(run: run, limit: births + 1) }
+    func walk(of run: String) -> FeedWalk { FeedWalk(run: run, limit: lastGeneration + 1) }
 
     /// Returns the next source of a walk, including retired ones.
     ///
@@ -696,7 +699,8 @@ package struct FeedState: ~Copyable, Sendable {
         while walk.place < series.count {
             let index = walk.place
             walk.place += 1
-            guard series[index].source >= 0, series[index].birth < walk.limit, let window = series[index].ring.newest,
+            guard series[index].source >= 0, series[index].generation < walk.limit,
+                let window = series[index].ring.newest,
                 window.lastTime > past
             else { continue }
             let source = sources.name(of: series[index].source)
@@ -784,7 +788,8 @@ package struct FeedState: ~Copyable, Sendable {
     ) {
         // By the clock of the agent that the event is from.
         let (clock, openSince) =
-            speaker < 0 ? (moment.wall, closings.openSince) : members.clock(of: Int(speaker), or: moment.wall)
+            currentMember < 0
+            ? (moment.wall, closings.openSince) : members.clock(of: Int(currentMember), or: moment.wall)
         var outcome = series[index].ring.record(value, time: time, sequence: log.nextSequence, now: clock)
         if case .full = outcome {
             // Cannot happen again right after a flush, which the ring's documentation promises.
@@ -823,8 +828,8 @@ package struct FeedState: ~Copyable, Sendable {
         let clock = member < 0 ? moment.wall : members.told(of: member, or: moment.wall)
         // It may stand in the middle of what comes from another agent.
         let before = encoder
-        if speaker >= 0 || member >= 0 { encoder.setTail(member < 0 ? [] : members.tail(of: member)) }
-        defer { if speaker >= 0 || member >= 0 { encoder = before } }
+        if currentMember >= 0 || member >= 0 { encoder.setTail(member < 0 ? [] : members.tail(of: member)) }
+        defer { if currentMember >= 0 || member >= 0 { encoder = before } }
         let scale = series[index].kind == .data ? sources.bands(of: series[index].source) : nil
         withWindowNames(of: index) { state, names in
             func emit(_ window: Window) {
@@ -950,7 +955,7 @@ package struct FeedState: ~Copyable, Sendable {
             members.hear(clock, of: member, at: moment.now)
             closeWindows(of: member, until: log.totalCost.addingSaturated(slice), moment)
         }
-        speaker = Int32(member)
+        currentMember = Int32(member)
         encoder.setTail(
             origin.line.map {
                 LineEncoder.tail(
@@ -960,7 +965,7 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     private mutating func stopListening(_ moment: Moment) {
-        speaker = -1
+        currentMember = -1
         encoder.setTail([])
         for (member, message) in members.takeRefusals() { report(message, of: member, moment) }
     }
@@ -1027,11 +1032,12 @@ package struct FeedState: ~Copyable, Sendable {
         switch line.body {
         case .stats(let stats) where stats.asOf >= last:
             let before = sources.descriptions
-            sources.list(stats.sources, heard: clock, at: line.time, birth: &births, atMost: limits.remoteSources)
+            sources.list(
+                stats.sources, heard: clock, at: line.time, generation: &lastGeneration, atMost: limits.remoteSources)
             endpointTable.list(
                 stats.endpoints.compactMap { endpoint in
                     remoteSource(endpoint.source, isListed: false, at: line.time).map { (endpoint, $0.index) }
-                }, birth: &births)
+                }, generation: &lastGeneration)
             return sources.descriptions != before
         case .gap(let gap): skip(through: gap.to)
         default: break
@@ -1146,7 +1152,8 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// The source of the relayed feed with this name, added if it is new; nil when the limit is reached.
     private mutating func remoteSource(_ name: String?, isListed: Bool = true, at time: Timestamp) -> SourceID? {
-        sources.find(name ?? "", isListed: isListed, at: time, birth: &births, atMost: limits.remoteSources)
+        sources.find(
+            name ?? "", isListed: isListed, at: time, generation: &lastGeneration, atMost: limits.remoteSources)
     }
 
     /// Records a success of a source of the relayed feed.

@@ -14,7 +14,7 @@ struct SourceTable: Sendable {
         /// The time when it was released; nil while more data may come.
         var releasedAt: LoopInstant?
         /// A sequential number from when it was added, for walks.
-        let birth: Int
+        let generation: Int
         /// The time of its last success, by a clock that does not step; nil if none.
         var heard: Timestamp?
         /// The code of its newest error.
@@ -74,10 +74,10 @@ struct SourceTable: Sendable {
     func type(of source: SourceID) -> String? { sources[source.index]?.status.type }
     func bands(of index: Int) -> Bands? { sources[index]?.bands }
 
-    /// Adds a source at `birth`, or replaces the description of the one with this name; returns whether its type has
+    /// Adds a source at `generation`, or replaces the description of the one with this name; returns whether its type has
     /// changed.
     mutating func register(
-        _ description: SourceDescription, at time: Timestamp, birth: Int
+        _ description: SourceDescription, at time: Timestamp, generation: Int
     ) -> (SourceID, isRenamed: Bool) {
         let name = LineEncoder.cut(description.name, at: Self.longestName)
         let type = LineEncoder.cut(description.type, at: Self.longestName)
@@ -88,7 +88,7 @@ struct SourceTable: Sendable {
                 unit: description.unit.map { LineEncoder.cut($0, at: Self.longestUnit) }, bands: description.bands,
                 valuePointer: description.valuePointer, takesN: description.takesN, rhythm: description.rhythm),
             bands: description.bands.map { Bands($0) },
-            birth: indices[name].flatMap { sources[$0]?.birth } ?? birth)
+            generation: indices[name].flatMap { sources[$0]?.generation } ?? generation)
         guard let index = indices[name], let known = sources[index] else { return (add(source), false) }
         if known.releasedAt != nil { released.removeAll { $0 == index } }
         (source.answers, source.errors) = (known.answers, known.errors)
@@ -109,21 +109,21 @@ struct SourceTable: Sendable {
 
     /// Returns the source with this name, added if it is new; nil when the limit is reached.
     mutating func find(
-        _ name: String, isListed: Bool, at time: Timestamp, birth: inout Int, atMost limit: Int
+        _ name: String, isListed: Bool, at time: Timestamp, generation: inout Int, atMost limit: Int
     ) -> SourceID? {
         if let known = source(named: name) { return known }
         guard sources.count < limit else { return nil }
-        birth += 1
+        generation += 1
         let name = LineEncoder.cut(name, at: Self.longestName)
         let status = SourceStatus(source: name, state: .starting, since: time)
-        return add(Source(name: name, prefix: [], status: status, isRetired: !isListed, birth: birth))
+        return add(Source(name: name, prefix: [], status: status, isRetired: !isListed, generation: generation))
     }
 
     /// Replaces the list of sources by an agent's; removes the descriptions of all others.
     ///
     /// - Parameter heard: the time of the last success for sources that are ok and have sent nothing yet.
     mutating func list(
-        _ said: [SourceStatus], heard: Timestamp?, at time: Timestamp, birth: inout Int, atMost limit: Int
+        _ said: [SourceStatus], heard: Timestamp?, at time: Timestamp, generation: inout Int, atMost limit: Int
     ) {
         for index in sources.indices {
             guard let status = sources[index]?.status else { continue }
@@ -131,7 +131,7 @@ struct SourceTable: Sendable {
             sources[index]?.isRetired = true
         }
         for var status in said {
-            guard let id = find(status.source, isListed: true, at: time, birth: &birth, atMost: limit),
+            guard let id = find(status.source, isListed: true, at: time, generation: &generation, atMost: limit),
                 let known = sources[id.index]
             else { continue }
             status.source = known.name
@@ -171,7 +171,7 @@ struct SourceTable: Sendable {
     /// Replaces a source's description and keeps everything else; returns whether its type has changed.
     mutating func describe(_ source: SourceID, as description: SourceDescription, at time: Timestamp) -> Bool {
         guard let known = sources[source.index] else { return false }
-        let (_, isRenamed) = register(description, at: time, birth: known.birth)
+        let (_, isRenamed) = register(description, at: time, generation: known.generation)
         sources[source.index]?.status.state = known.status.state
         sources[source.index]?.status.since = known.status.since
         sources[source.index]?.heard = known.heard
@@ -266,7 +266,7 @@ struct SourceTable: Sendable {
     func next(_ walk: inout FeedWalk, at time: Timestamp, window: Duration) -> SourceNumbers? {
         while walk.place < sources.count {
             defer { walk.place += 1 }
-            guard let source = sources[walk.place], source.birth < walk.limit else { continue }
+            guard let source = sources[walk.place], source.generation < walk.limit else { continue }
             let timeliness = Timeliness(
                 state: source.status.state, code: source.code, rhythm: source.status.rhythm,
                 silence: source.heard.map { max(.zero, time - $0) }, hasEnded: source.hasEnded, window: window)

@@ -36,7 +36,7 @@ final class StoreReader {
     /// Whether it reads lines older than the log elsewhere, and gets nothing here until it is back.
     var isAway = false
     /// The start that it asked for before the feed's run was known.
-    var wish: ReaderWish?
+    var pendingStart: PendingStart?
     /// The first sequence number to keep for it, which also limits inputs.
     var kept: Int { durable.map { $0 + 1 } ?? cursor }
     /// Set by `interrupt`: the next call of `next` returns at once.
@@ -52,7 +52,7 @@ final class StoreReader {
 }
 
 /// A reader's requested start, and its run (nil for any): in another run it gets all lines.
-struct ReaderWish {
+struct PendingStart {
     var start: ReaderStart
     var run: String?
 

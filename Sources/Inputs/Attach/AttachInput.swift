@@ -7,7 +7,7 @@ package import Reactor
 package actor AttachInput {
     private let peer: PeerReader
     private let store: EventStore
-    private let desk: PollDesk
+    private let polls: PollRequests
     private let loop: EventLoop
     private let reconnects: Bool
     private let tell: @Sendable (Status) async -> Void
@@ -56,12 +56,12 @@ package actor AttachInput {
     ///   - reconnects: whether to reconnect when the agent is lost.
     ///   - tell: reports the state of the connection.
     package init(
-        store: EventStore, desk: PollDesk, on loop: EventLoop, by transport: any FeedTransport,
+        store: EventStore, polls: PollRequests, on loop: EventLoop, by transport: any FeedTransport,
         reconnects: Bool = true, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
         tell: @escaping @Sendable (Status) async -> Void
     ) {
         self.store = store
-        self.desk = desk
+        self.polls = polls
         self.loop = loop
         self.reconnects = reconnects
         self.random = random
@@ -71,7 +71,7 @@ package actor AttachInput {
 
     /// Reads until the task is cancelled; returns when the agent is lost and must not be retried.
     package func run() async throws(CancellationError) {
-        await desk.forwardPolls { [weak self] source, request in
+        await polls.forwardPolls { [weak self] source, request in
             guard let self else { return PollRefusal("there is no agent", .away) }
             return assumeIsolated { $0.ask(source, request) }
         }

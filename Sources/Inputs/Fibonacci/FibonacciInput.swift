@@ -8,7 +8,7 @@ package import Reactor
 package actor FibonacciInput: Input {
     private let source: FibonacciSource
     private let store: EventStore
-    private let desk: PollDesk
+    private let polls: PollRequests
     private let loop: EventLoop
     private let worker: any Worker
     private let wall: any WallClock
@@ -29,12 +29,12 @@ package actor FibonacciInput: Input {
 
     /// - Parameter worker: does the computing; not shared, or a slow disk makes the source late.
     package init(
-        _ source: FibonacciSource, store: EventStore, desk: PollDesk, on loop: EventLoop, worker: any Worker,
+        _ source: FibonacciSource, store: EventStore, polls: PollRequests, on loop: EventLoop, worker: any Worker,
         wall: any WallClock
     ) {
         self.source = source
         self.store = store
-        self.desk = desk
+        self.polls = polls
         self.loop = loop
         self.worker = worker
         self.wall = wall
@@ -58,7 +58,7 @@ package actor FibonacciInput: Input {
     /// Registers the source, and runs until the task is cancelled.
     package func run() async throws(CancellationError) {
         let id = await store.register(source.description)
-        await desk.allowPolling(of: source.description.name) { [weak self] request in
+        await polls.allowPolling(of: source.description.name) { [weak self] request in
             guard let self, requestRun(n: request.n) else { return PollRefusal("too many runs wait already", .busy) }
             return nil
         }
@@ -74,7 +74,7 @@ package actor FibonacciInput: Input {
         }
     }
 
-    private func expect(by deadline: LoopInstant?) async { await desk.expect(source.description.name, by: deadline) }
+    private func expect(by deadline: LoopInstant?) async { await polls.expect(source.description.name, by: deadline) }
 
     /// Suspends until the next run is due, on schedule or on request.
     private func nextRun(

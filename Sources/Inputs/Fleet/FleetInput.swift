@@ -7,7 +7,7 @@ package actor FleetInput: Input {
     private let name: String
     private let peer: PeerReader
     private let store: EventStore
-    private let desk: PollDesk
+    private let polls: PollRequests
     private let loop: EventLoop
     private var random: any RandomNumberGenerator & Sendable
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -32,13 +32,13 @@ package actor FleetInput: Input {
     private static let refusedPause = Duration.seconds(60)
 
     package init(
-        _ name: String, by transport: any FeedTransport, store: EventStore, desk: PollDesk, on loop: EventLoop,
+        _ name: String, by transport: any FeedTransport, store: EventStore, polls: PollRequests, on loop: EventLoop,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.name = name
         peer = PeerReader(of: transport, for: store, on: loop)
         self.store = store
-        self.desk = desk
+        self.polls = polls
         self.loop = loop
         self.random = random
         hasAsked = Wakeup(loop: loop)
@@ -47,7 +47,7 @@ package actor FleetInput: Input {
     package func run() async throws(CancellationError) {
         let id = await store.member(name)
         await store.note(.opening, of: id)
-        await desk.allowPolling(ofAgent: name) { [weak self] source, request in
+        await polls.allowPolling(ofAgent: name) { [weak self] source, request in
             guard let self else { return PollRefusal("there is no agent", .away) }
             return assumeIsolated { $0.ask(source, request) }
         }

@@ -10,7 +10,7 @@ package actor NatsInput: Input {
     private let source: NatsSource
     private let broker: any BrokerReader
     private let store: EventStore
-    private let desk: PollDesk
+    private let polls: PollRequests
     private let loop: EventLoop
     private let worker: any Worker
     private var random: any RandomNumberGenerator & Sendable
@@ -55,7 +55,7 @@ package actor NatsInput: Input {
     /// - Parameters:
     ///   - broker: used only on `worker`, which a stopped server may block.
     package init(
-        _ source: NatsSource, from broker: any BrokerReader, store: EventStore, desk: PollDesk, on loop: EventLoop,
+        _ source: NatsSource, from broker: any BrokerReader, store: EventStore, polls: PollRequests, on loop: EventLoop,
         worker: any Worker, mostFound: Int = 20_000,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
@@ -63,7 +63,7 @@ package actor NatsInput: Input {
         self.mostFound = mostFound
         self.broker = broker
         self.store = store
-        self.desk = desk
+        self.polls = polls
         self.loop = loop
         self.worker = worker
         self.random = random
@@ -258,7 +258,7 @@ package actor NatsInput: Input {
         case .success(let member):
             if agents[agent] == nil {
                 agents[agent] = Agent(subject: message.subject)
-                await desk.allowPolling(ofAgent: agent) { _, _ in .byBroker(agent) }
+                await polls.allowPolling(ofAgent: agent) { _, _ in .byBroker(agent) }
             }
             return member
         case .failure(.taken(let other)):
@@ -277,7 +277,7 @@ package actor NatsInput: Input {
     private func forget(_ agent: String) {
         agents[agent] = nil
         told = told.filter { !$0.hasSuffix(" \(agent)") }
-        desk.assumeIsolated { $0.release("\(agent).\(EventStore.ownName)") }
+        polls.assumeIsolated { $0.release("\(agent).\(EventStore.ownName)") }
     }
 
     private func take(_ message: NatsDelivery, _ id: SourceID) async throws {
@@ -339,7 +339,7 @@ package actor NatsInput: Input {
 
     /// Reports a fault if it lasts, and waits before the next attempt.
     private func wait(after fault: NatsFault, _ id: SourceID) async throws {
-        let patience = NatsPatience(after: fault.kind, telling: 3, pause: .seconds(5))
+        let patience = RetryRule(after: fault.kind, telling: 3, pause: .seconds(5))
         if !patience.keepsConnection { isConnected = false }
         let pause = backoff.fail(upTo: patience.pause, using: &random)
         if outage.fail(

@@ -9,13 +9,13 @@ package import Reactor
 package actor HTTPPoller: Input {
     private let source: HTTPSource
     private let store: EventStore
-    private let desk: PollDesk
+    private let polls: PollRequests
     private let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let schedule: PollSchedule
     private let spread: Duration
-    private var requests: SourceRequests
+    private var requests: SourceFetch
     private var pacing: PollPacing
     /// The header that asks whether the last good answer still holds; nil when that answer had no validator.
     private var condition: String?
@@ -26,17 +26,17 @@ package actor HTTPPoller: Input {
     ///   - worker: reads long documents; nil for the loop.
     ///   - spread: the time after the start within which the first poll comes; see `PollSchedule.spread(of:)`.
     package init(
-        _ source: HTTPSource, store: EventStore, desk: PollDesk, transport: any HTTPTransport, on loop: EventLoop,
+        _ source: HTTPSource, store: EventStore, polls: PollRequests, transport: any HTTPTransport, on loop: EventLoop,
         wall: any WallClock, worker: (any Worker)? = nil, spread: Duration = .zero,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source
         self.store = store
-        self.desk = desk
+        self.polls = polls
         self.loop = loop
         self.spread = spread
         schedule = PollSchedule(every: source.every, name: source.description.name)
-        requests = SourceRequests(
+        requests = SourceFetch(
             endpoint: source.request.endpoint, transport: transport,
             extraction: source.extraction, store: store, loop: loop, wall: wall, worker: worker)
         pacing = PollPacing(
@@ -46,7 +46,7 @@ package actor HTTPPoller: Input {
     /// Registers the source and polls it until the task is cancelled.
     package func run() async throws(CancellationError) {
         let id = await store.register(source.description)
-        await pacing.allowRequests(of: source.description.name, at: desk)
+        await pacing.allowRequests(of: source.description.name, at: polls)
         var due = schedule.first(after: loop.clock.now, within: spread)
         await expect(due)
         if loop.clock.now < due { try await loop.sleep(until: due) }
@@ -62,9 +62,9 @@ package actor HTTPPoller: Input {
         }
     }
 
-    /// Tells the desk when a request made at `time` must have a result.
+    /// Tells the polls when a request made at `time` must have a result.
     private func expect(_ time: LoopInstant) async {
-        await desk.expect(source.description.name, by: time.advanced(by: source.request.timeout + PollPacing.grace))
+        await polls.expect(source.description.name, by: time.advanced(by: source.request.timeout + PollPacing.grace))
     }
 
     /// Makes one poll and publishes its result.

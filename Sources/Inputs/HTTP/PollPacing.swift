@@ -4,7 +4,7 @@ internal import Reactor
 /// Waits between the requests of an input over HTTP, until the next is due or a reader asks for one.
 struct PollPacing {
     private let loop: EventLoop
-    /// Signals a request out of turn; see `PollDesk.requestPoll`.
+    /// Signals a request out of turn; see `PollRequests.requestPoll`.
     private let refresh: Wakeup
     var retries: Retries
     /// When a lasting fault was last reported.
@@ -24,8 +24,8 @@ struct PollPacing {
     }
 
     /// Lets readers ask for requests of a source out of turn.
-    func allowRequests(of source: String, at desk: PollDesk) async {
-        await desk.allowPolling(of: source) { [refresh] request in
+    func allowRequests(of source: String, at polls: PollRequests) async {
+        await polls.allowPolling(of: source) { [refresh] request in
             if let refusal = request.refusal(by: source) { return refusal }
             refresh.signal()
             return nil

@@ -9,13 +9,13 @@ package import Reactor
 package actor PagesInput: Input {
     private let source: PagesSource
     private let store: EventStore
-    private let desk: PollDesk
+    private let polls: PollRequests
     private let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// Nil for one run.
     private let schedule: PollSchedule?
-    private var requests: SourceRequests
+    private var requests: SourceFetch
     private var pacing: PollPacing
     /// Whether the one run ended before the listing did.
     package private(set) var isCutShort = false
@@ -28,16 +28,16 @@ package actor PagesInput: Input {
 
     /// - Parameter worker: reads long pages; nil for the loop.
     package init(
-        _ source: PagesSource, store: EventStore, desk: PollDesk, transport: any HTTPTransport, on loop: EventLoop,
+        _ source: PagesSource, store: EventStore, polls: PollRequests, transport: any HTTPTransport, on loop: EventLoop,
         wall: any WallClock, worker: (any Worker)? = nil,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source
         self.store = store
-        self.desk = desk
+        self.polls = polls
         self.loop = loop
         schedule = source.every.map { PollSchedule(every: $0, name: source.description.name) }
-        requests = SourceRequests(
+        requests = SourceFetch(
             endpoint: source.request.endpoint, transport: transport,
             extraction: source.extraction, store: store, loop: loop, wall: wall, worker: worker)
         pacing = PollPacing(
@@ -51,7 +51,7 @@ package actor PagesInput: Input {
             isCutShort = try await !runOnce(id, due: loop.clock.now).isWhole
             return await expect(nil)
         }
-        await pacing.allowRequests(of: source.description.name, at: desk)
+        await pacing.allowRequests(of: source.description.name, at: polls)
         var due = loop.clock.now
         while true {
             let (last, isWhole) = try await runOnce(id, due: due)
@@ -68,9 +68,9 @@ package actor PagesInput: Input {
         pacing.retries.allowed(at: schedule.tick(after: finished))
     }
 
-    /// Tells the desk when a request made at `time` must have a result; nil when there will be no request.
+    /// Tells the polls when a request made at `time` must have a result; nil when there will be no request.
     private func expect(_ time: LoopInstant?) async {
-        await desk.expect(
+        await polls.expect(
             source.description.name, by: time?.advanced(by: source.request.timeout + PollPacing.grace))
     }
 

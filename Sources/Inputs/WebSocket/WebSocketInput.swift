@@ -9,7 +9,7 @@ internal import WebSocket
 package actor WebSocketInput: Input {
     private let source: WebSocketSource
     private let store: EventStore
-    private let desk: PollDesk
+    private let polls: PollRequests
     private let transport: any StreamTransport
     private let loop: EventLoop
     private let wall: any WallClock
@@ -46,14 +46,14 @@ package actor WebSocketInput: Input {
     ///   - worker: reads long messages; nil for the loop.
     ///   - random: makes the pauses, the handshake's key and the masks, so its numbers must be unpredictable.
     package init(
-        _ source: WebSocketSource, store: EventStore, desk: PollDesk, transport: any StreamTransport,
+        _ source: WebSocketSource, store: EventStore, polls: PollRequests, transport: any StreamTransport,
         on loop: EventLoop, wall: any WallClock, worker: (any Worker)? = nil,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source
         extractor = Extractor(source.extraction, of: .lines)
         self.store = store
-        self.desk = desk
+        self.polls = polls
         self.transport = transport
         self.loop = loop
         self.wall = wall
@@ -68,7 +68,7 @@ package actor WebSocketInput: Input {
     package func run() async throws(CancellationError) {
         let id = await store.register(source.description)
         let name = source.description.name
-        await desk.allowPolling(of: name) { [weak self] request in
+        await polls.allowPolling(of: name) { [weak self] request in
             if let refusal = request.refusal(by: name) { return refusal }
             self?.assumeIsolated { $0.wantPoll() }
             return nil
@@ -76,20 +76,20 @@ package actor WebSocketInput: Input {
         var due = loop.clock.now
         while true {
             let start = loop.clock.now
-            await desk.expect(name, by: start.advanced(by: source.request.timeout + Self.grace))
+            await polls.expect(name, by: start.advanced(by: source.request.timeout + Self.grace))
             let ending = await connect(id, due: due)
             if Task.isCancelled { throw CancellationError() }
             due = await report(ending, id)
-            await desk.expect(name, by: due.advanced(by: source.request.timeout + Self.grace))
+            await polls.expect(name, by: due.advanced(by: source.request.timeout + Self.grace))
             try await wait(until: due, since: start)
             due = min(due, loop.clock.now)
         }
     }
 
-    /// Tells the desk when the connection must have shown life or been given up: a ping interval and timeout from now.
+    /// Tells the polls when the connection must have shown life or been given up: a ping interval and timeout from now.
     private func expectLife() async {
         let time = loop.clock.now.advanced(by: source.pingEvery + source.pingTimeout + Self.grace)
-        await desk.expect(source.description.name, by: time)
+        await polls.expect(source.description.name, by: time)
     }
 
     private func wantPoll() {

@@ -128,7 +128,7 @@ package actor JournalOutput {
         let (reader, greeting) = await store.open("journal:\(path)", holdsInputs: true) { [more] in more.signal() }
         if !greeting.isEmpty { batch.add(.greeting(greeting)) }
         // From here on, progress is what is durable.
-        await store.settle(store.progress(of: reader), of: reader, first: nil)
+        await store.acknowledge(store.progress(of: reader), of: reader, first: nil)
         let late = loop.schedule(after: pace.start) { [self] in assumeIsolated { $0.begin(nil) } }
         defer { loop.cancel(late) }
         let lines = self.lines
@@ -310,7 +310,7 @@ package actor JournalOutput {
         for case .greeting(let new) in pieces { greeting = new }
         let place = place
         store.assumeIsolated {
-            if let place { $0.settle(place, of: reader, first: attempt.first) }
+            if let place { $0.acknowledge(place, of: reader, first: attempt.first) }
             $0.setHolding(true, of: reader)
         }
         guard let trouble, !pieces.isEmpty else { return }

@@ -105,7 +105,7 @@ package actor NatsOutput {
         let isDone =
             (try? await withThrowingTaskGroup(of: Bool.self) { group in
                 group.addTask { try await self.publishAll(reader) }
-                group.addTask { try await self.loseLastPatience() }
+                group.addTask { try await self.enforceShutdownDeadline() }
                 defer { group.cancelAll() }
                 return try await group.next()
             }) ?? false
@@ -120,7 +120,7 @@ package actor NatsOutput {
 
     /// Enforces the deadline at shutdown: returns when the feed is over and nothing was stored for too long, whatever
     /// else is waiting.
-    private func loseLastPatience() async throws -> Bool {
+    private func enforceShutdownDeadline() async throws -> Bool {
         while await !store.isOver { try await loop.sleep(for: Self.glance) }
         progressed = loop.clock.now
         while case let end = progressed.advanced(by: Self.lastPatience), loop.clock.now < end {
@@ -252,7 +252,7 @@ package actor NatsOutput {
     private func publishFirst(_ reader: ReaderID) async throws {
         guard let piece = pieces.first else { return }
         let message = message(of: piece)
-        var (renamed, outrun) = (0, 0)
+        var (renamed, sequenceConflict) = (0, 0)
         while true {
             try await connect(reader)
             switch fence.step {
@@ -273,11 +273,11 @@ package actor NatsOutput {
                     } else {
                         try await wait(after: NatsFault(.other, text), reader)
                     }
-                case .failure(let fault) where fault.kind == .outrun:
+                case .failure(let fault) where fault.kind == .sequenceConflict:
                     fence.refuse()
-                    outrun += 1
+                    sequenceConflict += 1
                     // `look` would have found another publisher.
-                    if outrun > 3 {
+                    if sequenceConflict > 3 {
                         let reason = "the stream says that it has another last message than the one it gives"
                         try await wait(after: NatsFault(.other, reason), reader)
                     }
@@ -314,7 +314,7 @@ package actor NatsOutput {
             case .outdated: try await loop.sleep(for: Self.outdatedPause)
             case .taken(let host):
                 let host = host.map { "on \($0) " } ?? ""
-                note(NatsFault(.outrun, "conflict: another agent \(host)publishes as \(name), too"), reader)
+                note(NatsFault(.sequenceConflict, "conflict: another agent \(host)publishes as \(name), too"), reader)
                 // After the end of the feed, there is no point in waiting.
                 if await store.isOver { throw CancellationError() }
                 try await sleep(for: Self.conflictPause)
@@ -436,10 +436,10 @@ package actor NatsOutput {
     }
 
     @discardableResult
-    private func note(_ fault: NatsFault, _ reader: ReaderID) -> NatsPatience {
-        let state = fault.kind == .outrun ? fault.reason : "retrying: \(fault.reason)"
+    private func note(_ fault: NatsFault, _ reader: ReaderID) -> RetryRule {
+        let state = fault.kind == .sequenceConflict ? fault.reason : "retrying: \(fault.reason)"
         store.assumeIsolated { $0.setState(state, of: reader) }
-        let patience = NatsPatience(after: fault.kind, telling: 2, pause: .seconds(30))
+        let patience = RetryRule(after: fault.kind, telling: 2, pause: .seconds(30))
         if outage.fail(by: fault.kind, at: loop.clock.now, from: patience.telling, isBrief: patience.isBrief) {
             complain(fault.kind.code, fault.reason)
         }

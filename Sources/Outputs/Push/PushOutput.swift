@@ -9,7 +9,7 @@ package import Reactor
 package actor PushOutput {
     private let target: PushTarget
     private let store: EventStore
-    private let history: HistoryDesk?
+    private let history: JournalQueue?
     private let loop: EventLoop
     private let connect: @Sendable () async throws -> LoopBound<any ByteStream>
     private let tell: @Sendable (String) async -> Void
@@ -51,7 +51,7 @@ package actor PushOutput {
     package init(
         _ target: PushTarget, store: EventStore, on loop: EventLoop,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(), from reader: ReaderID? = nil,
-        history: HistoryDesk? = nil,
+        history: JournalQueue? = nil,
         tell: @escaping @Sendable (String) async -> Void,
         connect: @escaping @Sendable () async throws -> LoopBound<any ByteStream>
     ) {

@@ -6,9 +6,9 @@ package import Reactor
 /// Unchecked: used on the loop only, as are all its callers.
 package final class FeedReaders: @unchecked Sendable {
     let store: EventStore
-    let desk: PollDesk
+    let polls: PollRequests
     /// The source of lines older than the log's; nil for none.
-    let history: HistoryDesk?
+    let history: JournalQueue?
     let loop: EventLoop
     /// A reader that accepts nothing for this long is closed.
     private(set) var stall: Duration
@@ -43,11 +43,11 @@ package final class FeedReaders: @unchecked Sendable {
     private static let timeForALine = Duration.seconds(1)
 
     package init(
-        store: EventStore, desk: PollDesk, on loop: EventLoop, limits: ReaderLimits, seats: ReaderSeats,
-        history: HistoryDesk? = nil
+        store: EventStore, polls: PollRequests, on loop: EventLoop, limits: ReaderLimits, seats: ReaderSeats,
+        history: JournalQueue? = nil
     ) {
         self.store = store
-        self.desk = desk
+        self.polls = polls
         self.history = history
         self.loop = loop
         self.seats = seats

@@ -19,12 +19,12 @@ package actor FeedServer {
     ///   - seats: shared with the other outputs that have readers.
     ///   - history: the source of lines older than the log's; nil for none.
     package init(
-        store: EventStore, desk: PollDesk, on loop: EventLoop, limits: ReaderLimits = ReaderLimits(),
-        seats: ReaderSeats = ReaderSeats(), history: HistoryDesk? = nil
+        store: EventStore, polls: PollRequests, on loop: EventLoop, limits: ReaderLimits = ReaderLimits(),
+        seats: ReaderSeats = ReaderSeats(), history: JournalQueue? = nil
     ) {
         self.loop = loop
         begun = Wakeup(loop: loop)
-        readers = FeedReaders(store: store, desk: desk, on: loop, limits: limits, seats: seats, history: history)
+        readers = FeedReaders(store: store, polls: polls, on: loop, limits: limits, seats: seats, history: history)
     }
 
     /// The number of readers.

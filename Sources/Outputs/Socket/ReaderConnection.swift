@@ -299,7 +299,7 @@ final class ReaderConnection: @unchecked Sendable {
             switch try ReaderRequest.parse(line) {
             case .terms(let terms): answers.append(.terms(terms))
             case .poll(let source, let request):
-                if let refusal = readers.desk.assumeIsolated({ $0.requestPoll(of: source, request) }) {
+                if let refusal = readers.polls.assumeIsolated({ $0.requestPoll(of: source, request) }) {
                     throw Failure(.protocol, refusal.reason)
                 }
             case .forget(let agent):

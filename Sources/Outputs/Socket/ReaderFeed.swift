@@ -33,7 +33,7 @@ final class ReaderFeed: @unchecked Sendable {
         case log
         /// The journal, which may have more of them.
         case journal(PastReading)
-        case asked(HistoryDesk.Ticket)
+        case asked(JournalQueue.Ticket)
         case answered(PastReading, Result<PastReading.Step, JournalFault>)
     }
 

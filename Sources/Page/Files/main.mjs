@@ -48,7 +48,7 @@ import { element, setClass, setText, visible } from "./dom.mjs"
 import { FibonacciRuns } from "./fibonacci.mjs"
 import { createHeader } from "./header.mjs"
 import { createHelp } from "./help.mjs"
-import { createLater } from "./later.mjs"
+import { createLater } from "./lazy.mjs"
 import { readLine } from "./line.mjs"
 import { create as createList } from "./list.mjs"
 import { ListOrder } from "./order.mjs"
@@ -205,7 +205,7 @@ const context = {
         } catch {
             // It holds for as long as the page is open.
         }
-        dress()
+        applyTheme()
         context.epoch += 1
         header.drawHints(hints())
         invalidate()
@@ -524,7 +524,7 @@ function say(text) {
     saidTimer = setTimeout(() => setText(said, ""), saidFor)
 }
 
-function dress() {
+function applyTheme() {
     const root = document.documentElement
     const theme = query.get("theme") ?? context.settings.theme
     setClass(root, "light", theme === "light")
@@ -598,7 +598,7 @@ function toggleWall() {
         // A file's address stays as it is.
     }
     if (context.isWall && context.screen !== "list") context.navigate(context.addressOf("list"))
-    dress()
+    applyTheme()
     invalidate()
 }
 
@@ -728,7 +728,7 @@ main.replaceChildren(...Object.values(screens).map(screen => screen.element))
 for (const screen of Object.values(screens)) screen.element.tabIndex = -1
 const header = createHeader(context)
 const help = createHelp(context)
-dress()
+applyTheme()
 visit()
 addEventListener("hashchange", visit)
 document.addEventListener("visibilitychange", () => {

@@ -19,7 +19,7 @@ package final class HealthHandler: WebHandler {
 
     /// For `/healthz`.
     package static func alive(_ context: WebContext) -> HealthHandler {
-        HealthHandler(context) { .liveness(of: $0.desk) }
+        HealthHandler(context) { .liveness(of: $0.polls) }
     }
 
     /// For `/readyz`.

@@ -15,8 +15,8 @@ struct HealthReport {
     private static let mostAround = 128
 
     /// Whether the loop runs and every poll, even a failed one, ended in time: the watchdog's question too.
-    static func liveness(of desk: PollDesk) -> HealthReport {
-        let isGood = desk.assumeIsolated { $0.isOnTime }
+    static func liveness(of polls: PollRequests) -> HealthReport {
+        let isGood = polls.assumeIsolated { $0.isOnTime }
         return HealthReport(
             isGood: isGood,
             body: Array((isGood ? #"{"alive":true}"# : #"{"alive":false,"reason":"a poll hangs"}"#).utf8) + [0x0A])

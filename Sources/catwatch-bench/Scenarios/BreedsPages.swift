@@ -55,7 +55,8 @@ enum BreedsPages: Scenario {
         source.total = try JSONPointer("/total")
         let (reader, _) = await store.open(nil)
         let input = PagesInput(
-            source, store: store, desk: PollDesk(on: loop), transport: try CurlTransport(on: loop), on: loop, wall: wall
+            source, store: store, polls: PollRequests(on: loop), transport: try CurlTransport(on: loop), on: loop,
+            wall: wall
         )
         let start = loop.clock.now
         try await input.run()

@@ -31,7 +31,7 @@ enum FeedProgram {
                 let number = socket.release()
                 var limits = ReaderLimits()
                 limits.stall = .seconds(options.stall)
-                let server = FeedServer(store: store, desk: PollDesk(on: loop), on: loop, limits: limits)
+                let server = FeedServer(store: store, polls: PollRequests(on: loop), on: loop, limits: limits)
                 group.addTask {
                     try await server.run { try SocketListener(owning: Descriptor(owning: number), on: $0) }
                 }

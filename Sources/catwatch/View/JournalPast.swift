@@ -6,7 +6,7 @@ internal import Terminal
 
 /// Reads older lines from this process's own journal.
 struct JournalPast: PastFeed {
-    let history: HistoryDesk
+    let history: JournalQueue
     let store: EventStore
     let wall: any WallClock
 

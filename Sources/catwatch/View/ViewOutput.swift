@@ -15,7 +15,7 @@ struct ViewOutput: Sendable {
 
     private let form: Form
     private let notices: Notices
-    private let surroundings: Surroundings
+    private let platform: Platform
 
     /// - Parameters:
     ///   - mode: the initialiser returns nil when it is not a view.
@@ -23,14 +23,15 @@ struct ViewOutput: Sendable {
     ///   - replay: the clock of a recording that is played back.
     ///   - past: the source of older lines; nil for none.
     init?(
-        _ mode: StdoutMode, _ options: Options, target: String, store: EventStore, desk: PollDesk, notices: Notices,
-        replay: ReplayClock?, past: (any PastFeed)?, in surroundings: Surroundings
+        _ mode: StdoutMode, _ options: Options, target: String, store: EventStore, polls: PollRequests,
+        notices: Notices,
+        replay: ReplayClock?, past: (any PastFeed)?, in platform: Platform
     ) {
         self.notices = notices
-        self.surroundings = surroundings
-        let (loop, wall, capabilities) = (surroundings.loop, surroundings.wall, surroundings.capabilities)
+        self.platform = platform
+        let (loop, wall, capabilities) = (platform.loop, platform.wall, platform.capabilities)
         var view = TerminalView(
-            size: surroundings.screenSize(STDOUT_FILENO), connection: .waiting(target: target, since: wall.now),
+            size: platform.screenSize(STDOUT_FILENO), connection: .waiting(target: target, since: wall.now),
             limits: Board.Limits(series: options[\.maxSeries]))
         view.utcOffset = LocalTime.offset(at: wall.now)
         view.playback = replay?.playback
@@ -41,9 +42,9 @@ struct ViewOutput: Sendable {
             form = .live(
                 TerminalSession(
                     view, capabilities: capabilities, store: store, on: loop, wall: wall,
-                    device: surroundings.openTerminal().value, mouse: options[\.mouse], past: past
+                    device: platform.openTerminal().value, mouse: options[\.mouse], past: past
                 ) { action in
-                    await Self.perform(action, on: store, desk)
+                    await Self.perform(action, on: store, polls)
                 } playing: { action in
                     replay?.perform(action)
                     return replay?.playback
@@ -78,8 +79,8 @@ struct ViewOutput: Sendable {
             return stop
         case .frames(let printer, let isOnce):
             do {
-                try await printer.run { [surroundings] _ throws(SystemError) in
-                    try surroundings.openStandard(STDOUT_FILENO)
+                try await printer.run { [platform] _ throws(SystemError) in
+                    try platform.openStandard(STDOUT_FILENO)
                 }
                 return isOnce ? .frame : nil
             } catch {
@@ -105,7 +106,7 @@ struct ViewOutput: Sendable {
         case .connected: connection = .open
         case .warned: return
         case .lost(let reason, let retryIn):
-            let now = surroundings.wall.now
+            let now = platform.wall.now
             connection = .lost(reason: Sanitizer.visible(reason), since: now, retryAt: retryIn.map { now + $0 })
         }
         switch form {
@@ -123,13 +124,13 @@ struct ViewOutput: Sendable {
     }
 
     /// Performs an action; returns the reason when it cannot.
-    private static func perform(_ action: Action, on store: EventStore, _ desk: PollDesk) async -> String? {
+    private static func perform(_ action: Action, on store: EventStore, _ polls: PollRequests) async -> String? {
         switch action {
-        case .poll(let source?): return await desk.requestPoll(of: source)?.reason
+        case .poll(let source?): return await polls.requestPoll(of: source)?.reason
         case .poll(nil):
             // Polling all sources reports no error for those that cannot be polled.
-            for status in await store.sourceStates { await desk.requestPoll(of: status.source) }
-        case .calculate(let source, let n): return await desk.requestPoll(of: source, PollRequest(n: n))?.reason
+            for status in await store.sourceStates { await polls.requestPoll(of: status.source) }
+        case .calculate(let source, let n): return await polls.requestPoll(of: source, PollRequest(n: n))?.reason
         case .quit, .suspend, .redraw, .play: break  // the session's own
         }
         return nil

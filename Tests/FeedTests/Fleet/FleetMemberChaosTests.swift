@@ -125,7 +125,7 @@ import Testing
             var items: [FleetMember.Item] = []
             let before = current.isEmpty ? nil : member.marks[current]
             member.take(line, wall: speaker.wall, into: &items)
-            if speaker.random.next() % 4 == 0 { member.settle(into: &items) }
+            if speaker.random.next() % 4 == 0 { member.flushMissing(into: &items) }
             switch line.body {
             case .hello(let hello):
                 current = hello.run
@@ -157,7 +157,7 @@ import Testing
             #expect(Set(member.marks.places.map(\.run)).count == member.marks.places.count)
         }
         var rest: [FleetMember.Item] = []
-        member.settle(into: &rest)
+        member.flushMissing(into: &rest)
         for case .lost(let run, let numbers) in rest {
             accounts[run, default: Account()].lost.append(numbers)
             lost = lost.addingSaturated(numbers.upperBound - numbers.lowerBound).addingSaturated(1)

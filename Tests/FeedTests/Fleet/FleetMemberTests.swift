@@ -14,7 +14,7 @@ import Testing
     ) -> [String] {
         var items: [FleetMember.Item] = []
         for line in lines { member.take(line, wall: wall, into: &items) }
-        member.settle(into: &items)
+        member.flushMissing(into: &items)
         return items.map {
             switch $0 {
             case .line(let line, let place, _): "\(place.run) \(place.sequence) \(line.type)"

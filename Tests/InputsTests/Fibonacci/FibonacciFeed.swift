@@ -20,18 +20,18 @@ struct FibonacciFeed: Sendable {
         return source
     }
 
-    /// Runs the source beside `script`, which is given the input, the store and the desk, until that returns; reads all lines.
+    /// Runs the source beside `script`, which is given the input, the store and the polls, until that returns; reads all lines.
     static func run(
         _ source: FibonacciSource,
-        script: @escaping @Sendable (EventLoop, FibonacciInput, EventStore, PollDesk) async throws -> Void
+        script: @escaping @Sendable (EventLoop, FibonacciInput, EventStore, PollRequests) async throws -> Void
     ) async throws -> FibonacciFeed {
         let worker = try LoopThread(name: "numbers")
         defer { worker.stop() }
         return try await withLoop(virtual: true) { loop in
             let wall = SteppedWallClock(following: loop.clock, startingAt: SimulatedFeed.wallStart)
             let store = EventStore(on: loop, wall: wall, identity: SimulatedFeed.identity)
-            let desk = PollDesk(on: loop)
-            let input = FibonacciInput(source, store: store, desk: desk, on: loop, worker: worker.loop, wall: wall)
+            let polls = PollRequests(on: loop)
+            let input = FibonacciInput(source, store: store, polls: polls, on: loop, worker: worker.loop, wall: wall)
             let output = StreamOutput("stdout", store: store, on: loop, holdsInputs: true)
             let sink = LineSink(on: loop)
             let failure = await withTaskGroup(of: (any Error)?.self) { group in
@@ -47,7 +47,7 @@ struct FibonacciFeed: Sendable {
                     inputs.addTask { try? await store.run() }
                     inputs.addTask { try? await input.run() }
                     var failure: (any Error)?
-                    do { try await script(loop, input, store, desk) } catch { failure = error }
+                    do { try await script(loop, input, store, polls) } catch { failure = error }
                     inputs.cancelAll()
                     return failure
                 }

@@ -34,15 +34,15 @@ import Testing
     }
 
     @Test func withoutAPeriodRunsOnceAndThenOnRequest() async throws {
-        let feed = try await FibonacciFeed.run(FibonacciFeed.source(50)) { loop, input, store, desk in
+        let feed = try await FibonacciFeed.run(FibonacciFeed.source(50)) { loop, input, store, polls in
             try await loop.sleep(for: .seconds(3_600))
-            #expect(await desk.isOnTime, "nothing is expected of a source that waits to be asked")
+            #expect(await polls.isOnTime, "nothing is expected of a source that waits to be asked")
             #expect(await store.counts.data == 1)
-            #expect(await desk.requestPoll(of: "fib") == nil)
+            #expect(await polls.requestPoll(of: "fib") == nil)
             try await loop.sleep(for: .seconds(100))
             #expect(input.requestRun(n: 500))
             try await loop.sleep(for: .seconds(100))
-            #expect(await desk.isOnTime)
+            #expect(await polls.isOnTime)
         }
         #expect(feed.runs.map(\.n) == [50, 50, 500])
         #expect(feed.runs.map(\.time) == [.zero, .seconds(3_600), .seconds(3_700)])
@@ -103,9 +103,9 @@ import Testing
             var limits = FeedState.Limits()
             limits.logCapacity = 1 << 20
             let store = EventStore(on: loop, wall: wall, identity: SimulatedFeed.identity, limits: limits)
-            let desk = PollDesk(on: loop)
+            let polls = PollRequests(on: loop)
             let source = FibonacciFeed.source(4_000, emission: .pairs)
-            let input = FibonacciInput(source, store: store, desk: desk, on: loop, worker: worker.loop, wall: wall)
+            let input = FibonacciInput(source, store: store, polls: polls, on: loop, worker: worker.loop, wall: wall)
             let (reader, _) = await store.open("stdout", holdsInputs: true)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try? await input.run() }
@@ -114,7 +114,7 @@ import Testing
                 #expect(held > 1_000 && held < 3_500)
                 try await loop.sleep(for: .seconds(3_600))
                 #expect(await store.counts.data == held)
-                #expect(await desk.isOnTime, "that nobody reads is not the source's fault")
+                #expect(await polls.isOnTime, "that nobody reads is not the source's fault")
                 // All numbers and the summary, without a hole.
                 var next = 1
                 while next <= 4_002 {
@@ -140,7 +140,7 @@ import Testing
                 let store = EventStore(on: loop, wall: SystemWallClock(), identity: SimulatedFeed.identity)
                 let source = FibonacciFeed.source(PollRequest.mostN, emission: emission)
                 let input = FibonacciInput(
-                    source, store: store, desk: PollDesk(on: loop), on: loop, worker: worker.loop,
+                    source, store: store, polls: PollRequests(on: loop), on: loop, worker: worker.loop,
                     wall: SystemWallClock())
                 await withTaskGroup(of: Void.self) { group in
                     group.addTask {
@@ -164,7 +164,8 @@ import Testing
             let store = EventStore(on: loop, wall: SystemWallClock(), identity: SimulatedFeed.identity)
             let source = FibonacciFeed.source(LongRun.rounds(short: 10_000, long: 50_000))
             let input = FibonacciInput(
-                source, store: store, desk: PollDesk(on: loop), on: loop, worker: worker.loop, wall: SystemWallClock())
+                source, store: store, polls: PollRequests(on: loop), on: loop, worker: worker.loop,
+                wall: SystemWallClock())
             return try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try? await input.run() }
                 await Task.yield()
@@ -194,7 +195,7 @@ import Testing
                     on: loop, wall: SystemWallClock(), identity: SimulatedFeed.identity, limits: limits)
                 let source = FibonacciFeed.source(last, emission: .pairs)
                 let input = FibonacciInput(
-                    source, store: store, desk: PollDesk(on: loop), on: loop, worker: worker.loop,
+                    source, store: store, polls: PollRequests(on: loop), on: loop, worker: worker.loop,
                     wall: SystemWallClock())
                 let (reader, _) = await store.open("stdout", holdsInputs: true)
                 let before = try #require(ProcessSampler.memory()).peak

@@ -31,7 +31,7 @@ import Testing
     private static func run(
         for duration: Duration, behind positions: [AgentPosition]? = nil, log: Int = 8 << 20,
         serve: @escaping @Sendable (Int, Peer) async throws -> Void,
-        beside body: @escaping @Sendable (EventStore, PollDesk, EventLoop) async throws -> Void = { _, _, _ in }
+        beside body: @escaping @Sendable (EventStore, PollRequests, EventLoop) async throws -> Void = { _, _, _ in }
     ) async throws -> Came {
         try await withLoop(virtual: true) { loop in
             let start = Timestamp(seconds: 1_767_225_600)
@@ -42,11 +42,11 @@ import Testing
             let store = EventStore(
                 on: loop, wall: wall, identity: identity, limits: limits, isFleet: true,
                 awaitsPositions: positions != nil)
-            let desk = PollDesk(on: loop)
+            let polls = PollRequests(on: loop)
             let peers = ScriptedPeers(on: loop, serve: serve)
             let feed = HTTPFeed(HTTPRequest(url: "http://web1.test/"), by: peers, on: loop)
             let input = FleetInput(
-                "web1", by: feed, store: store, desk: desk, on: loop, random: SeededGenerator(seed: 1))
+                "web1", by: feed, store: store, polls: polls, on: loop, random: SeededGenerator(seed: 1))
             let (reader, _) = await store.open(nil)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try? await input.run() }
@@ -57,7 +57,7 @@ import Testing
                     await store.resume(positions)
                 }
                 let end = loop.clock.now.advanced(by: duration)
-                try await body(store, desk, loop)
+                try await body(store, polls, loop)
                 try await loop.sleep(until: end)
                 group.cancelAll()
             }
@@ -188,8 +188,8 @@ import Testing
     // MARK: Both ways
 
     /// Asks so many times before anything is passed on.
-    private static func requestPolls(_ count: Int, of desk: PollDesk) -> [PollRefusal?] {
-        desk.assumeIsolated { desk in (0..<count).map { _ in desk.requestPoll(of: "web1.fact") } }
+    private static func requestPolls(_ count: Int, of polls: PollRequests) -> [PollRefusal?] {
+        polls.assumeIsolated { polls in (0..<count).map { _ in polls.requestPoll(of: "web1.fact") } }
     }
 
     /// Each by a connection of its own, one after the other.
@@ -203,14 +203,14 @@ import Testing
             try await peer.value.shakeHands(Self.answer)
             try await Self.write([PeerLinesTests.hello("a"), PeerLinesTests.fact(1)], to: peer)
             try await Self.stay(peer)
-        } beside: { _, desk, loop in
+        } beside: { _, polls, loop in
             try await loop.sleep(for: .seconds(1))
-            let refusals = Self.requestPolls(20, of: desk)
+            let refusals = Self.requestPolls(20, of: polls)
             #expect(refusals.firstIndex { $0 != nil } == 16)
             #expect(refusals[16...].allSatisfy { $0?.reason == "the agent is asked much already" })
             try await loop.sleep(for: .seconds(1))
             // By then there is room again.
-            #expect(await desk.requestPoll(of: "web1.fact") == nil)
+            #expect(await polls.requestPoll(of: "web1.fact") == nil)
         }
         #expect(came.attempts.count == 18)  // the feed, 16 polls, and one more
         #expect(came.said("error").isEmpty)

@@ -36,7 +36,7 @@ import Testing
         let loop: EventLoop
         let wall: SteppedWallClock
         let store: EventStore
-        let desk: PollDesk
+        let polls: PollRequests
         let stream: MemoryStream
         let trouble = Trouble()
         let worker = SimulatedWorker()
@@ -52,7 +52,7 @@ import Testing
             store = EventStore(
                 on: loop, wall: wall, identity: identity, limits: limits, isFleet: true,
                 awaitsPositions: awaitsPositions)
-            desk = PollDesk(on: loop)
+            polls = PollRequests(on: loop)
         }
 
         /// Reads the stream while `body` runs.
@@ -64,7 +64,7 @@ import Testing
                 name, at: NatsServers([NatsAddress(host: "h")]), stream: "CATWATCH", subject: subject, target: "h")
             let broker = MemoryBroker(stream, together: together) { [trouble] in trouble.at($0) }
             let input = NatsInput(
-                source, from: broker, store: store, desk: desk, on: loop, worker: worker,
+                source, from: broker, store: store, polls: polls, on: loop, worker: worker,
                 mostFound: mostFound, random: SeededGenerator(seed: 1))
             try await running {
                 try await input.run()
@@ -159,7 +159,7 @@ import Testing
                 try stream.publish(Self.message([Self.fact(4)]))
                 try await fleet.pass(.seconds(1))
                 #expect(try await fleet.values() == [1, 2, 3, 4])
-                #expect(await fleet.desk.requestPoll(of: "web1.fact")?.reason.contains("broker") == true)
+                #expect(await fleet.polls.requestPoll(of: "web1.fact")?.reason.contains("broker") == true)
             }
             #expect(try await fleet.errors().isEmpty)
         }
@@ -898,24 +898,24 @@ import Testing
                 try await fleet.whileReading {
                     try stream.publish(Self.message([Self.fact(1)], of: "web2", run: nil))
                     try await fleet.pass(.seconds(60))
-                    #expect(await fleet.desk.requestPoll(of: "web1.fact")?.reason.contains("broker") == true)
-                    #expect(await fleet.desk.requestPoll(of: "web2.fact")?.reason.contains("broker") == true)
+                    #expect(await fleet.polls.requestPoll(of: "web1.fact")?.reason.contains("broker") == true)
+                    #expect(await fleet.polls.requestPoll(of: "web2.fact")?.reason.contains("broker") == true)
                     #expect(await fleet.store.forget("web1") == nil)
                     #expect(await fleet.store.forget("web2") == nil)
                     try await fleet.pass(.seconds(5))
-                    #expect(await fleet.desk.requestPoll(of: "web1.fact")?.cause == .unknown)
-                    #expect(await fleet.desk.requestPoll(of: "web2.fact")?.cause == .unknown)
+                    #expect(await fleet.polls.requestPoll(of: "web1.fact")?.cause == .unknown)
+                    #expect(await fleet.polls.requestPoll(of: "web2.fact")?.cause == .unknown)
                     // It may come back, by another subject too, and what is wrong is said anew.
                     try stream.publish(Self.message([Self.fact(1)], of: "web2", run: nil))
                     try stream.publish(Self.message([Self.fact(2)]))
                     try await fleet.pass(.seconds(1))
-                    #expect(await fleet.desk.requestPoll(of: "web1.fact")?.reason.contains("broker") == true)
+                    #expect(await fleet.polls.requestPoll(of: "web1.fact")?.reason.contains("broker") == true)
                 }
             }
             #expect(try await fleet.errors().count { $0.contains("does not say of which run") } == 2)
             #expect(try await fleet.values() == [1, 2])
             // Nobody is there who could be asked when the source is gone.
-            #expect(await fleet.desk.requestPoll(of: "web1.fact")?.cause == .unknown)
+            #expect(await fleet.polls.requestPoll(of: "web1.fact")?.cause == .unknown)
         }
     }
 

@@ -118,7 +118,7 @@ import Testing
             let wall = SteppedWallClock(following: loop.clock, startingAt: SimulatedFeed.wallStart)
             let store = EventStore(on: loop, wall: wall, identity: SimulatedFeed.identity)
             let transport = ScriptedTransport(on: loop) { _, _ in .answer(after: .milliseconds(1)) }
-            let desk = PollDesk(on: loop)
+            let polls = PollRequests(on: loop)
             let start = loop.clock.now
             await withTaskGroup(of: Void.self) { group in
                 for number in 0..<100 {
@@ -126,13 +126,13 @@ import Testing
                         SourceDescription(name: "source-\(number)", type: "fact"),
                         request: HTTPRequest(url: "http://cats.test/\(number)"), every: .seconds(10))
                     let poller = HTTPPoller(
-                        source, store: store, desk: desk, transport: transport, on: loop, wall: wall,
+                        source, store: store, polls: polls, transport: transport, on: loop, wall: wall,
                         spread: PollSchedule.spread(of: 100))
                     group.addTask { try? await poller.run() }
                 }
                 try? await loop.sleep(for: .seconds(1))
                 #expect(await store.counts.data == 100)
-                #expect(await desk.isOnTime)
+                #expect(await polls.isOnTime)
                 group.cancelAll()
             }
             return await transport.calls.map { start.duration(to: $0.began) }

@@ -82,7 +82,7 @@ import Testing
                         SourceDescription(name: "source-\(number)", type: "fact"),
                         request: HTTPRequest(url: "http://cats.test/\(number)"), every: .seconds(10))
                     let poller = HTTPPoller(
-                        source, store: store, desk: PollDesk(on: loop), transport: transport, on: loop, wall: wall)
+                        source, store: store, polls: PollRequests(on: loop), transport: transport, on: loop, wall: wall)
                     group.addTask { try? await poller.run() }
                 }
                 try? await loop.sleep(for: .seconds(60))
@@ -101,7 +101,7 @@ import Testing
             let store = EventStore(on: loop, wall: SystemWallClock(), identity: SimulatedFeed.identity)
             let transport = ScriptedTransport(on: loop) { _, _ in .answer() }
             let poller = HTTPPoller(
-                try SimulatedFeed.source(every: .milliseconds(40)), store: store, desk: PollDesk(on: loop),
+                try SimulatedFeed.source(every: .milliseconds(40)), store: store, polls: PollRequests(on: loop),
                 transport: transport, on: loop,
                 wall: SystemWallClock())
             let (reader, _) = await store.open(nil)
@@ -138,7 +138,7 @@ import Testing
             let store = EventStore(on: loop, wall: wall, identity: SimulatedFeed.identity)
             let transport = ScriptedTransport(on: loop) { _, _ in .answer(after: .seconds(9)) }
             let poller = HTTPPoller(
-                try SimulatedFeed.source(), store: store, desk: PollDesk(on: loop), transport: transport, on: loop,
+                try SimulatedFeed.source(), store: store, polls: PollRequests(on: loop), transport: transport, on: loop,
                 wall: wall)
             let start = loop.clock.now
             await withTaskGroup(of: Void.self) { group in

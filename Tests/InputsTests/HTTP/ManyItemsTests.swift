@@ -50,7 +50,7 @@ import Testing
                 HTTPSource(
                     SourceDescription(name: "x"), request: HTTPRequest(url: "http://cats.test/"), every: .seconds(60),
                     extraction: try Self.extraction()),
-                store: place.store, desk: place.desk, transport: place.transport, on: place.loop, wall: place.wall)
+                store: place.store, polls: place.polls, transport: place.transport, on: place.loop, wall: place.wall)
         }
         Self.check(feed, turns)
         #expect(feed.texts.last { $0.contains(#""type":"latency""#) } == feed.texts.dropLast().last)
@@ -62,7 +62,7 @@ import Testing
                 PagesSource(
                     SourceDescription(name: "x"), request: HTTPRequest(url: "http://cats.test/"),
                     paging: .next(try JSONPointer("/next")), extraction: try Self.extraction()),
-                store: place.store, desk: place.desk, transport: place.transport, on: place.loop, wall: place.wall)
+                store: place.store, polls: place.polls, transport: place.transport, on: place.loop, wall: place.wall)
         }
         Self.check(feed, turns)
         #expect(feed.progress.map(\.done) == [Self.items])
@@ -78,7 +78,7 @@ import Testing
                 HTTPSource(
                     SourceDescription(name: "x"), request: HTTPRequest(url: "http://cats.test/"), every: .seconds(60),
                     extraction: try Self.extraction()),
-                store: store, desk: PollDesk(on: loop), transport: transport, on: loop, wall: wall)
+                store: store, polls: PollRequests(on: loop), transport: transport, on: loop, wall: wall)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try? await poller.run() }
                 while await transport.calls.first?.ended == nil { try await loop.sleep(for: .microseconds(100)) }

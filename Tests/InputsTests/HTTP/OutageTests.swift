@@ -16,7 +16,7 @@ import WebSocket
         } input: { place in
             await place.transport.refuse(refused)
             let poller = HTTPPoller(
-                source, store: place.store, desk: place.desk, transport: place.transport, on: place.loop,
+                source, store: place.store, polls: place.polls, transport: place.transport, on: place.loop,
                 wall: place.wall, random: SeededGenerator(seed: seed))
             try await poller.run()
         }
@@ -107,13 +107,13 @@ import WebSocket
             number == 0 ? .answer(429, "", headers: HTTPAnswerHeaders(retryAfter: "60")) : .answer()
         } input: { place in
             let poller = HTTPPoller(
-                source, store: place.store, desk: place.desk, transport: place.transport, on: place.loop,
+                source, store: place.store, polls: place.polls, transport: place.transport, on: place.loop,
                 wall: place.wall, random: SeededGenerator(seed: 1))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await poller.run() }
                 while true {
                     try await place.loop.sleep(for: .milliseconds(700))
-                    #expect(await place.desk.requestPoll(of: "fact") == nil)
+                    #expect(await place.polls.requestPoll(of: "fact") == nil)
                 }
             }
         }
@@ -125,9 +125,9 @@ import WebSocket
     @Test func norConnectToAWebSocketBefore() async throws {
         let feed = try await SimulatedSocket.run(
             SimulatedSocket.source(), for: .milliseconds(100_450),
-            beside: { _, desk, loop in
+            beside: { _, polls, loop in
                 while true {
-                    await desk.requestPoll(of: "aqi")
+                    await polls.requestPoll(of: "aqi")
                     try await loop.sleep(for: .milliseconds(100))
                 }
             },

@@ -7,16 +7,16 @@ import Testing
 
 /// What a poller makes of what an upstream says: one event, or one error line that explains itself.
 @Suite(.limited) struct UpstreamContentTests {
-    /// Polls what the stand-in's fault desk answers, and in between a good document.
+    /// Polls what the stand-in's fault polls answers, and in between a good document.
     static func poll(
         _ target: String, value: String? = "/length", text: String? = "/fact"
     ) async throws -> SimulatedFeed {
         let source = try SimulatedFeed.source(value: value, text: text)
         return try await SimulatedFeed.run(source, for: .seconds(20)) { number, _ in
             guard number == 0 else { return .answer(200, #"{"fact":"It goes on.","length":11}"#) }
-            var desk = FaultDesk()
+            var polls = FaultRouter()
             var random = SeededGenerator(seed: 1)
-            let reply = desk.reply(to: Request("GET", target), using: &random, now: SimulatedFeed.wallStart)
+            let reply = polls.reply(to: Request("GET", target), using: &random, now: SimulatedFeed.wallStart)
             let headers = HTTPAnswerHeaders(
                 retryAfter: reply.answer["Retry-After"], contentType: reply.answer["Content-Type"])
             return .answer(reply.answer.status, String(decoding: reply.answer.body, as: UTF8.self), headers: headers)

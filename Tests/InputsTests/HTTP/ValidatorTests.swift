@@ -34,7 +34,7 @@ import Testing
             let poller = HTTPPoller(
                 HTTPSource(
                     SourceDescription(name: "x"), request: HTTPRequest(url: server.origin + path),
-                    every: .milliseconds(10)), store: store, desk: PollDesk(on: loop),
+                    every: .milliseconds(10)), store: store, polls: PollRequests(on: loop),
                 transport: try CurlTransport(on: loop), on: loop, wall: wall)
             return await withTaskGroup(of: Void.self) { group in
                 group.addTask { await other.run() }

@@ -19,7 +19,8 @@ import Testing
         adjust(&source)
         let (reader, _) = await store.open(nil)
         try await PagesInput(
-            source, store: store, desk: PollDesk(on: bench.loop), transport: bench.transport, on: bench.loop, wall: wall
+            source, store: store, polls: PollRequests(on: bench.loop), transport: bench.transport, on: bench.loop,
+            wall: wall
         ).run()
         await store.finish("test")
         var splitter = LineSplitter()

@@ -127,13 +127,13 @@ import Testing
             var limits = FeedState.Limits()
             limits.logCapacity = 128 << 10
             let store = EventStore(on: loop, wall: wall, identity: SimulatedFeed.identity, limits: limits)
-            let desk = PollDesk(on: loop)
+            let polls = PollRequests(on: loop)
             let transport = ScriptedTransport(on: loop) { number, _ in
                 SimulatedListing.page(0..<2_000, next: number % 10 < 9 ? "\"?\(number)\"" : "null")
             }
             // An output that must get everything, and reads nothing.
             let (reader, _) = await store.open("file", holdsInputs: true)
-            let input = PagesInput(source, store: store, desk: desk, transport: transport, on: loop, wall: wall)
+            let input = PagesInput(source, store: store, polls: polls, transport: transport, on: loop, wall: wall)
             return await withTaskGroup(of: Void.self) { group in
                 group.addTask { try? await input.run() }
                 try? await loop.sleep(for: .seconds(1))
@@ -141,9 +141,9 @@ import Testing
                 #expect(soon < 3)
                 try? await loop.sleep(for: .seconds(6))
                 let during = await transport.calls.count
-                #expect(await desk.isOnTime)
+                #expect(await polls.isOnTime)
                 try? await loop.sleep(for: .seconds(30))
-                #expect(await desk.isOnTime)
+                #expect(await polls.isOnTime)
                 await store.close(reader)
                 try? await loop.sleep(for: .seconds(5))
                 group.cancelAll()
@@ -161,13 +161,13 @@ import Testing
         } input: { place in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 let input = PagesInput(
-                    source, store: place.store, desk: place.desk, transport: place.transport, on: place.loop,
+                    source, store: place.store, polls: place.polls, transport: place.transport, on: place.loop,
                     wall: place.wall)
                 group.addTask { try await input.run() }
                 try await place.loop.sleep(for: .seconds(20))
-                for _ in 0..<5 { #expect(await place.desk.requestPoll(of: "breeds") == nil) }
+                for _ in 0..<5 { #expect(await place.polls.requestPoll(of: "breeds") == nil) }
                 try await place.loop.sleep(for: .milliseconds(200))
-                #expect(await place.desk.requestPoll(of: "breeds") == nil)
+                #expect(await place.polls.requestPoll(of: "breeds") == nil)
                 try await group.next()
             }
         }

@@ -130,7 +130,7 @@ final class ReplayStage: @unchecked Sendable {  // touched on one loop only
             {
                 said.append("\(bye.run ?? "") \(bye.lastSeq ?? 0) \(bye.reason ?? "")")
             }
-            await store.settle(store.progress(of: reader), of: reader, first: nil)
+            await store.acknowledge(store.progress(of: reader), of: reader, first: nil)
         }
         return said
     }
@@ -138,7 +138,7 @@ final class ReplayStage: @unchecked Sendable {  // touched on one loop only
     /// Opens a reader that keeps runs.
     func openKeeper() async -> ReaderID {
         let (reader, _) = await store.open("keeper", holdsInputs: true)
-        await store.settle(store.progress(of: reader), of: reader, first: nil)
+        await store.acknowledge(store.progress(of: reader), of: reader, first: nil)
         return reader
     }
 

@@ -37,7 +37,7 @@ import Testing
         func read(_ name: String) -> Task<Void, Never> {
             var source = StdinSource(SourceDescription(name: name), extraction: Extraction(text: .nowhere))
             source.path = folder.path(name)
-            let input = factory.input(of: .stdin(source), into: store, desk: PollDesk(on: loop))
+            let input = factory.input(of: .stdin(source), into: store, polls: PollRequests(on: loop))
             return Task(executorPreference: loop) { try? await input.run() }
         }
 

@@ -23,7 +23,7 @@ enum RealSocket {
         let store = EventStore(on: loop, wall: wall, identity: identity)
         let transport = try CurlTransport(on: loop)
         let input = WebSocketInput(
-            source, store: store, desk: PollDesk(on: loop), transport: transport, on: loop, wall: wall)
+            source, store: store, polls: PollRequests(on: loop), transport: transport, on: loop, wall: wall)
         let (reader, _) = await store.open("test", holdsInputs: true)
         let limit = loop.clock.now.advanced(by: .seconds(300))
         let lines = try await withThrowingTaskGroup(of: [Line]?.self) { group in

@@ -193,16 +193,16 @@ struct SimulatedSocket: Sendable {
     /// Runs the input for as long as said and reads the whole feed.
     static func run(
         _ source: WebSocketSource, for duration: Duration, seed: UInt64 = 1, capacity: Int = 65_536,
-        beside: @escaping @Sendable (EventStore, PollDesk, EventLoop) async throws -> Void = { _, _, _ in },
+        beside: @escaping @Sendable (EventStore, PollRequests, EventLoop) async throws -> Void = { _, _, _ in },
         serve: @escaping @Sendable (Int, LoopBound<ScriptedPeer>) async throws -> Void
     ) async throws -> SimulatedSocket {
         try await withLoop(virtual: true) { loop in
             let wall = SteppedWallClock(following: loop.clock, startingAt: SimulatedFeed.wallStart)
             let store = EventStore(on: loop, wall: wall, identity: SimulatedFeed.identity)
-            let desk = PollDesk(on: loop)
+            let polls = PollRequests(on: loop)
             let peers = ScriptedPeers(on: loop, capacity: capacity, serve: serve)
             let input = WebSocketInput(
-                source, store: store, desk: desk, transport: peers, on: loop, wall: wall,
+                source, store: store, polls: polls, transport: peers, on: loop, wall: wall,
                 random: SeededGenerator(seed: seed))
             let output = StreamOutput("stdout", store: store, on: loop, holdsInputs: true)
             let sink = LineSink(on: loop)
@@ -213,7 +213,7 @@ struct SimulatedSocket: Sendable {
                     inputs.addTask { try? await store.run() }
                     inputs.addTask { try? await input.run() }
                     inputs.addTask { await peers.run() }
-                    inputs.addTask { try? await beside(store, desk, loop) }
+                    inputs.addTask { try? await beside(store, polls, loop) }
                     try? await loop.sleep(for: duration)
                     inputs.cancelAll()
                 }

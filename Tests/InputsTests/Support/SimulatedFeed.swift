@@ -24,7 +24,7 @@ struct SimulatedFeed: Sendable {
     /// What an input needs.
     struct Place: Sendable {
         let store: EventStore
-        let desk: PollDesk
+        let polls: PollRequests
         let transport: ScriptedTransport
         let loop: EventLoop
         let wall: SteppedWallClock
@@ -51,7 +51,7 @@ struct SimulatedFeed: Sendable {
     ) async throws -> SimulatedFeed {
         try await run(for: duration, decodes: decodes, script: script) { place in
             let poller = HTTPPoller(
-                source, store: place.store, desk: place.desk, transport: place.transport, on: place.loop,
+                source, store: place.store, polls: place.polls, transport: place.transport, on: place.loop,
                 wall: place.wall,
                 random: SeededGenerator(seed: seed))
             try await poller.run()
@@ -68,7 +68,7 @@ struct SimulatedFeed: Sendable {
             let wall = SteppedWallClock(following: loop.clock, startingAt: wallStart)
             let store = EventStore(on: loop, wall: wall, identity: identity)
             let transport = ScriptedTransport(on: loop, script: script)
-            let place = Place(store: store, desk: PollDesk(on: loop), transport: transport, loop: loop, wall: wall)
+            let place = Place(store: store, polls: PollRequests(on: loop), transport: transport, loop: loop, wall: wall)
             let output = StreamOutput("stdout", store: store, on: loop, holdsInputs: true)
             let sink = LineSink(on: loop)
             var feed = SimulatedFeed()

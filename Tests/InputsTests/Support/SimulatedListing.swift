@@ -35,7 +35,7 @@ enum SimulatedListing {
     ) async throws -> SimulatedFeed {
         try await SimulatedFeed.run(for: duration, script: script) { place in
             let input = PagesInput(
-                source, store: place.store, desk: place.desk, transport: place.transport, on: place.loop,
+                source, store: place.store, polls: place.polls, transport: place.transport, on: place.loop,
                 wall: place.wall,
                 random: SeededGenerator(seed: seed))
             try await input.run()

@@ -18,7 +18,7 @@ import Testing
         let loop: EventLoop
         let store: EventStore
         let wall: SteppedWallClock
-        let desk: PollDesk
+        let polls: PollRequests
         /// An output that must get everything.
         let reader: ReaderID
 
@@ -28,7 +28,7 @@ import Testing
             var limits = FeedState.Limits()
             limits.logCapacity = log
             store = EventStore(on: loop, wall: wall, identity: SimulatedFeed.identity, limits: limits)
-            desk = PollDesk(on: loop)
+            polls = PollRequests(on: loop)
             reader = await store.open("stdout", holdsInputs: true, call: {}).0
         }
 
@@ -50,7 +50,7 @@ import Testing
         }
 
         func poller(_ source: HTTPSource, _ transport: ScriptedTransport) -> HTTPPoller {
-            HTTPPoller(source, store: store, desk: desk, transport: transport, on: loop, wall: wall)
+            HTTPPoller(source, store: store, polls: polls, transport: transport, on: loop, wall: wall)
         }
     }
 
@@ -158,14 +158,14 @@ import Testing
             source.extraction = try Self.extraction()
             source.total = nil
             let input = PagesInput(
-                source, store: place.store, desk: place.desk, transport: transport, on: loop, wall: place.wall)
+                source, store: place.store, polls: place.polls, transport: transport, on: loop, wall: place.wall)
             async let fed: Void = {
                 try await input.run()
                 await place.store.finish("end")
             }()
             // A slow output is not the source's fault.
             try await loop.sleep(for: .seconds(100))
-            #expect(await place.desk.isOnTime)
+            #expect(await place.polls.isOnTime)
             let held = await place.store.counts.data
             #expect(held < Self.items)
             let (lines, gaps) = try await place.read()
@@ -185,8 +185,8 @@ import Testing
                 }
                 let source = try SimulatedListing.source { $0.mostPages = most }
                 let input = PagesInput(
-                    source, store: place.store, desk: place.desk, transport: transport, on: loop, wall: place.wall)
-                let runner = SourceRunner(store: place.store, desk: place.desk, on: loop) { _, _ in input }
+                    source, store: place.store, polls: place.polls, transport: transport, on: loop, wall: place.wall)
+                let runner = SourceRunner(store: place.store, polls: place.polls, on: loop) { _, _ in input }
                 #expect(await !runner.isCutShort)
                 try await runner.run([.pages(source)])
                 #expect(await input.isCutShort == (most == 1))
@@ -258,7 +258,7 @@ import Testing
                 group.addTask { try? await poller.run() }
                 for _ in 0..<20 {
                     try? await loop.sleep(for: every / 4)
-                    #expect(await place.desk.isOnTime, "after \(start.duration(to: loop.clock.now))")
+                    #expect(await place.polls.isOnTime, "after \(start.duration(to: loop.clock.now))")
                 }
                 // Waits, and goes on at the next tick.
                 group.cancelAll()
@@ -295,7 +295,7 @@ import Testing
             let place = await Place(on: loop, log: 1 << 20)
             let extraction = try Self.extraction()
             let extractor = Extractor(extraction, of: .documents)
-            let requests = SourceRequests(
+            let requests = SourceFetch(
                 endpoint: Endpoint(url: "http://cats.test/"),
                 transport: ScriptedTransport(on: loop) { _, _ in .answer(200, Self.body) }, extraction: extraction,
                 store: place.store, loop: loop, wall: place.wall, worker: nil)
@@ -377,7 +377,7 @@ import Testing
         var source = try SimulatedSocket.source()
         source.extraction = try extraction()
         return WebSocketInput(
-            source, store: place.store, desk: place.desk, transport: peers, on: place.loop, wall: place.wall,
+            source, store: place.store, polls: place.polls, transport: peers, on: place.loop, wall: place.wall,
             random: SeededGenerator(seed: 5))
     }
 
@@ -398,14 +398,14 @@ import Testing
             source.extraction = try Self.extraction()
             source.pingEvery = .seconds(speaks ? 3_600 : 300)
             let input = WebSocketInput(
-                source, store: place.store, desk: place.desk, transport: peers, on: loop, wall: place.wall,
+                source, store: place.store, polls: place.polls, transport: peers, on: loop, wall: place.wall,
                 random: SeededGenerator(seed: 5))
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { try? await input.run() }
                 group.addTask { await peers.run() }
                 for second in 0..<1_000 {
                     try? await loop.sleep(for: .seconds(1))
-                    #expect(await place.desk.isOnTime, "after \(second) s")
+                    #expect(await place.polls.isOnTime, "after \(second) s")
                 }
                 #expect(await peers.attempts.count == 1)
                 group.cancelAll()

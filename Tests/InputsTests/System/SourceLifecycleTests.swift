@@ -22,7 +22,7 @@ import Testing
                         SourceDescription(name: "fact"), request: bench.request(targets[number % targets.count]),
                         every: .seconds(60))
                     let poller = HTTPPoller(
-                        source, store: store, desk: PollDesk(on: bench.loop), transport: bench.transport,
+                        source, store: store, polls: PollRequests(on: bench.loop), transport: bench.transport,
                         on: bench.loop, wall: SystemWallClock())
                     await withTaskGroup(of: Void.self) { group in
                         group.addTask { try? await poller.run() }

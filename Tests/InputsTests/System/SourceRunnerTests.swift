@@ -49,7 +49,7 @@ import Testing
     private struct Place: Sendable {
         let loop: EventLoop
         let store: EventStore
-        let desk: PollDesk
+        let polls: PollRequests
     }
 
     private static func run(
@@ -58,9 +58,9 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let wall = SteppedWallClock(following: loop.clock, startingAt: SimulatedFeed.wallStart)
             let store = EventStore(on: loop, wall: wall, identity: SimulatedFeed.identity)
-            let place = Place(loop: loop, store: store, desk: PollDesk(on: loop))
+            let place = Place(loop: loop, store: store, polls: PollRequests(on: loop))
             let diary = Diary(on: loop)
-            let runner = SourceRunner(store: store, desk: place.desk, on: loop) { source, _ in
+            let runner = SourceRunner(store: store, polls: place.polls, on: loop) { source, _ in
                 guard case .fibonacci(let source) = source else { preconditionFailure("made above") }
                 let life = source.every == nil ? Duration.seconds(source.n) : nil
                 return IdleInput(
@@ -228,12 +228,12 @@ import Testing
     /// An HTTP source that becomes standard input is not due any more, or the watchdog would end the agent.
     @Test func nothingIsExpectedOfASuccessorThatSaysNothing() async throws {
         try await Self.run([Self.source("a")]) { place, runner, _ in
-            await place.desk.expect("a", by: place.loop.clock.now.advanced(by: .seconds(1)))
-            await place.desk.allowPolling(of: "a") { _ in nil }
+            await place.polls.expect("a", by: place.loop.clock.now.advanced(by: .seconds(1)))
+            await place.polls.allowPolling(of: "a") { _ in nil }
             await runner.replace(with: [Self.source("a", 2)])
             try await place.loop.sleep(for: .seconds(5))
-            #expect(await place.desk.isOnTime)
-            #expect(await place.desk.requestPoll(of: "a") != nil)
+            #expect(await place.polls.isOnTime)
+            #expect(await place.polls.requestPoll(of: "a") != nil)
         }
     }
 

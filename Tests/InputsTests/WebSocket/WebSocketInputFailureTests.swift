@@ -172,7 +172,7 @@ import WebSocket
                 try await WebSocketInputTests.answerPings(peer)
             }
             let input = WebSocketInput(
-                try SimulatedSocket.source(), store: store, desk: PollDesk(on: loop), transport: peers, on: loop,
+                try SimulatedSocket.source(), store: store, polls: PollRequests(on: loop), transport: peers, on: loop,
                 wall: wall,
                 random: SeededGenerator(seed: 3))
             let (reader, _) = await store.open("slow", holdsInputs: true)

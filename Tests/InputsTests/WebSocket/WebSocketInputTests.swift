@@ -171,10 +171,10 @@ import WebSocket
         let source = try SimulatedSocket.source()
         let feed = try await SimulatedSocket.run(
             source, for: .seconds(10),
-            beside: { _, desk, loop in
+            beside: { _, polls, loop in
                 try await loop.sleep(for: .seconds(2))
                 for _ in 0..<30 {
-                    #expect(await desk.requestPoll(of: "aqi") == nil)
+                    #expect(await polls.requestPoll(of: "aqi") == nil)
                     try await loop.sleep(for: .milliseconds(100))
                 }
             },
@@ -189,9 +189,9 @@ import WebSocket
     @Test func aPollDoesNotWaitForTheNextTry() async throws {
         let feed = try await SimulatedSocket.run(
             SimulatedSocket.source(), for: .seconds(100),
-            beside: { _, desk, loop in
+            beside: { _, polls, loop in
                 while true {
-                    await desk.requestPoll(of: "aqi")
+                    await polls.requestPoll(of: "aqi")
                     try await loop.sleep(for: .milliseconds(100))
                 }
             },

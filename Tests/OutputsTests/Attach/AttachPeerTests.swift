@@ -73,7 +73,7 @@ import Testing
             let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
             let said = LoopBound(Said())
             let input = AttachInput(
-                store: relay.store, desk: relay.desk, on: loop, random: SeededGenerator(seed: 3),
+                store: relay.store, polls: relay.polls, on: loop, random: SeededGenerator(seed: 3),
                 tell: { status in
                     guard case .lost(let reason, let pause?) = status else { return }
                     said.value.texts.append(reason)
@@ -119,7 +119,7 @@ import Testing
             let greetings = [Self.hello, Self.hello + early + Self.hello + gap, other + other, Self.hello]
             let said = LoopBound(Said())
             let input = AttachInput(
-                store: relay.store, desk: relay.desk, on: loop, random: SeededGenerator(seed: 4), tell: { _ in },
+                store: relay.store, polls: relay.polls, on: loop, random: SeededGenerator(seed: 4), tell: { _ in },
                 connect: { loop in
                     let (here, there) = SimulatedStream.pair(capacity: 1_000, on: loop)
                     let bytes = Array(greetings[min(said.value.peers.count, 3)].utf8)
@@ -152,7 +152,7 @@ import Testing
             let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
             let said = LoopBound(Said())
             let input = AttachInput(
-                store: relay.store, desk: relay.desk, on: loop, random: SeededGenerator(seed: 4),
+                store: relay.store, polls: relay.polls, on: loop, random: SeededGenerator(seed: 4),
                 tell: { if case .lost(_, let pause?) = $0 { said.value.pauses.append(pause) } },
                 connect: { loop in
                     let (here, there) = SimulatedStream.pair(on: loop)
@@ -179,7 +179,7 @@ import Testing
             let bound = LoopBound(here)
             let said = LoopBound(Said())
             let input = AttachInput(
-                store: relay.store, desk: relay.desk, on: loop, reconnects: false,
+                store: relay.store, polls: relay.polls, on: loop, reconnects: false,
                 tell: { said.value.texts += [$0.text].compactMap(\.self) },
                 connect: { _ throws(SystemError) in bound.value })
             let peer = LoopBound(there)
@@ -240,7 +240,7 @@ import Testing
         let (here, there) = SimulatedStream.pair(on: loop)
         let (bound, peer) = (LoopBound(here), LoopBound(there))
         let input = AttachInput(
-            store: relay.store, desk: relay.desk, on: loop, reconnects: false, tell: { _ in },
+            store: relay.store, polls: relay.polls, on: loop, reconnects: false, tell: { _ in },
             connect: { _ throws(SystemError) in bound.value })
         return try await relay.serving { _ in
             let reader = try relay.connect()

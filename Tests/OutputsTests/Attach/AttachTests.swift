@@ -34,7 +34,7 @@ import Testing
     private static func input(_ way: Way, _ relay: FeedStage, reconnects: Bool = true, seed: UInt64 = 1) -> AttachInput
     {
         AttachInput(
-            store: relay.store, desk: relay.desk, on: relay.loop, reconnects: reconnects,
+            store: relay.store, polls: relay.polls, on: relay.loop, reconnects: reconnects,
             random: SeededGenerator(seed: seed),
             tell: { _ in }, connect: { _ throws(SystemError) in try way.connect() })
     }
@@ -425,13 +425,13 @@ import Testing
 extension AttachInput {
     /// By a socket; see `SocketFeed`.
     init(
-        store: EventStore, desk: PollDesk, on loop: EventLoop, reconnects: Bool = true,
+        store: EventStore, polls: PollRequests, on loop: EventLoop, reconnects: Bool = true,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
         tell: @escaping @Sendable (Status) async -> Void,
         connect: @escaping @Sendable (EventLoop) throws -> any ByteStream
     ) {
         self.init(
-            store: store, desk: desk, on: loop, by: SocketFeed(on: loop, connect: connect), reconnects: reconnects,
+            store: store, polls: polls, on: loop, by: SocketFeed(on: loop, connect: connect), reconnects: reconnects,
             random: random, tell: tell)
     }
 }

@@ -16,7 +16,7 @@ import Testing
             await origin.publish(Self.count)
             let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
             let input = AttachInput(
-                store: relay.store, desk: relay.desk, on: loop, tell: { _ in },
+                store: relay.store, polls: relay.polls, on: loop, tell: { _ in },
                 connect: { _ throws(SystemError) in try origin.openStream(capacity: 1 << 20) })
             return try await origin.serving { _ in
                 try await running {
@@ -46,7 +46,7 @@ import Testing
             await origin.publish(Self.count)
             let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
             let input = AttachInput(
-                store: relay.store, desk: relay.desk, on: loop, tell: { _ in },
+                store: relay.store, polls: relay.polls, on: loop, tell: { _ in },
                 connect: { _ throws(SystemError) in try origin.openStream(capacity: 1 << 20) })
             return try await origin.serving { _ in
                 try await running {

@@ -45,7 +45,7 @@ import Testing
             let peer = Peer(on: loop)
             let target = try PushTarget("unix:/x?resend=2000&control=\(sendsControl)")
             let output = PushOutput(
-                target, store: stage.feed.store, on: loop, random: SeededGenerator(seed: 1), history: stage.desk,
+                target, store: stage.feed.store, on: loop, random: SeededGenerator(seed: 1), history: stage.polls,
                 tell: { _ in }, connect: { try peer.connect() })
             stage.history.begin("r1")
             await stage.publish(100)
@@ -99,7 +99,7 @@ import Testing
             let peer = Peer(on: loop)
             let output = PushOutput(
                 try PushTarget("unix:/x?control=\(sendsControl)"), store: stage.feed.store, on: loop,
-                random: SeededGenerator(seed: 1), history: stage.desk, tell: { _ in },
+                random: SeededGenerator(seed: 1), history: stage.polls, tell: { _ in },
                 connect: { try peer.connect() })
             stage.history.begin("r1")
             try await stage.serving {
@@ -135,7 +135,7 @@ import Testing
             peer.isPresent = false
             let output = PushOutput(
                 try PushTarget("unix:/x"), store: stage.feed.store, on: loop, random: SeededGenerator(seed: 1),
-                history: stage.desk, tell: { _ in }, connect: { try peer.connect() })
+                history: stage.polls, tell: { _ in }, connect: { try peer.connect() })
             stage.history.begin("r1")
             try await stage.serving {
                 try await running {
@@ -157,7 +157,7 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let feed = await FeedStage(on: loop, run: "unknown", isRelay: true)
             let history = MemoryHistory()
-            let desk = HistoryDesk(history, on: loop, worker: loop, wall: feed.wall)
+            let polls = JournalQueue(history, on: loop, worker: loop, wall: feed.wall)
             @Sendable func relay(_ run: String, _ numbers: ClosedRange<Int>) async throws {
                 let identity = AgentIdentity(run: run, version: "1", started: FeedStage.start)
                 let hello = ControlLine.hello(
@@ -171,7 +171,7 @@ import Testing
             let peer = Peer(on: loop)
             let output = PushOutput(
                 try PushTarget("unix:/x?control=true"), store: feed.store, on: loop, random: SeededGenerator(seed: 1),
-                history: desk, tell: { _ in }, connect: { try peer.connect() })
+                history: polls, tell: { _ in }, connect: { try peer.connect() })
             history.begin("r1")
             history.add(1...200, text: 100)
             if journal > 0 {
@@ -179,7 +179,7 @@ import Testing
                 history.add(1...3, text: 100)
             }
             try await running {
-                try await desk.run()
+                try await polls.run()
             } while: {
                 try await running {
                     try await output.run()
@@ -214,7 +214,7 @@ import Testing
             let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
             let way = Way(to: first)
             let input = AttachInput(
-                store: relay.store, desk: relay.desk, on: loop, random: SeededGenerator(seed: 3), tell: { _ in },
+                store: relay.store, polls: relay.polls, on: loop, random: SeededGenerator(seed: 3), tell: { _ in },
                 connect: { _ throws(SystemError) in try way.connect() })
             try await relay.serving { _ in
                 try await running {

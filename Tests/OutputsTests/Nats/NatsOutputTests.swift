@@ -872,7 +872,7 @@ import Testing
 
     /// While it waits for lines, for the next message, for another try, for the other one of its name.
     @Test(
-        arguments: [nil, .unreachable, .lost, .silent, .nobody, .absent, .refused, .denied, .outrun, .other]
+        arguments: [nil, .unreachable, .lost, .silent, .nobody, .absent, .refused, .denied, .sequenceConflict, .other]
             as [NatsFault.Kind?])
     func itEndsAtOnceWhenItIsCancelled(_ kind: NatsFault.Kind?) async throws {
         let stream = MemoryStream()
@@ -1057,7 +1057,7 @@ import Testing
     @Test func aStreamThatSaysOneThingAndShowsAnotherIsNotAskedWithoutAPause() async throws {
         let trouble = Trouble()
         let told = try await Self.publish(to: MemoryBroker(MemoryStream(), trouble: trouble.at)) { agent in
-            trouble.set(.outrun, at: [.publish])
+            trouble.set(.sequenceConflict, at: [.publish])
             await agent.stage.publish(1)
             try await agent.stage.loop.sleep(for: .seconds(60))
             #expect((4...20).contains(trouble.count(of: .publish)), "\(trouble.count(of: .publish))")

@@ -45,7 +45,7 @@ import Testing
     private static func readers(
         _ stage: FeedStage, _ limits: ReaderLimits = ReaderLimits(), _ seats: ReaderSeats = ReaderSeats()
     ) -> FeedReaders {
-        FeedReaders(store: stage.store, desk: stage.desk, on: stage.loop, limits: limits, seats: seats)
+        FeedReaders(store: stage.store, polls: stage.polls, on: stage.loop, limits: limits, seats: seats)
     }
 
     private static func connect(
@@ -214,7 +214,7 @@ import Testing
                 on: loop, wall: clock, identity: AgentIdentity(run: "r", version: "1", started: clock.now),
                 isRecording: true)
             let readers = FeedReaders(
-                store: store, desk: PollDesk(on: loop), on: loop, limits: ReaderLimits(), seats: ReaderSeats())
+                store: store, polls: PollRequests(on: loop), on: loop, limits: ReaderLimits(), seats: ReaderSeats())
             let (client, server) = SimulatedStream.pair(capacity: 1 << 20, on: loop)
             readers.admit(server, behind: [], as: .events, try ReaderRequest.Wish().terms())
             let reader = Reader(client)
@@ -276,7 +276,8 @@ import Testing
                 return limits
             }()
             let readers = Self.readers(stage, limits, seats)
-            let server = FeedServer(store: stage.store, desk: stage.desk, on: stage.loop, limits: limits, seats: seats)
+            let server = FeedServer(
+                store: stage.store, polls: stage.polls, on: stage.loop, limits: limits, seats: seats)
             let listener = LoopBound(SimulatedListener(on: stage.loop))
             try await running {
                 try await server.run { _ in listener.value }

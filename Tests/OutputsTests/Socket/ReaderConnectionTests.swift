@@ -81,7 +81,7 @@ import Testing
     @Test func pollsASourceAndSaysNothing() async throws {
         try await Self.withReader { stage, reader in
             let polled = Wakeup(loop: stage.loop)
-            await stage.desk.allowPolling(of: "fact") { _ in
+            await stage.polls.allowPolling(of: "fact") { _ in
                 polled.signal()
                 return nil
             }
@@ -94,7 +94,7 @@ import Testing
 
     @Test func saysWhyAPollIsRefused() async throws {
         try await Self.withReader { stage, reader in
-            await stage.desk.allowPolling(of: "fibonacci") { request in
+            await stage.polls.allowPolling(of: "fibonacci") { request in
                 request.n == 500 ? PollRefusal("busy with \"n\" 499") : nil
             }
             try await reader.ask(#"{"poll":"fibonacci","n":499}"#)

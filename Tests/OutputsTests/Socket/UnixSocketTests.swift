@@ -19,7 +19,7 @@ import Testing
         try await withLoop { loop in
             // No window closes while a slow machine runs the tests: its line would have a number, too.
             let stage = await FeedStage(on: loop) { ($0.interval, $0.history) = (.seconds(3_600), .seconds(7_200)) }
-            let server = FeedServer(store: stage.store, desk: stage.desk, on: loop)
+            let server = FeedServer(store: stage.store, polls: stage.polls, on: loop)
             try await running {
                 try await server.run { try SocketListener(owning: Descriptor(owning: number), on: $0) }
             } while: {
@@ -80,7 +80,7 @@ import Testing
     @Test func aRequestOfOneThatLeavesAtOnceIsHeard() async throws {
         try await Self.serving { stage, path in
             let polled = Wakeup(loop: stage.loop)
-            await stage.desk.allowPolling(of: "fact") { _ in
+            await stage.polls.allowPolling(of: "fact") { _ in
                 polled.signal()
                 return nil
             }

@@ -28,7 +28,7 @@ import Testing
             let stage = MetricsStage(on: loop)
             let handler = HealthHandler.alive(stage.context)
             #expect(ask(handler) == (200, "{\"alive\":true}\n"))
-            await stage.desk.expect("fact", by: loop.clock.now.advanced(by: .seconds(5)))
+            await stage.polls.expect("fact", by: loop.clock.now.advanced(by: .seconds(5)))
             try await loop.sleep(for: .seconds(5))
             #expect(ask(handler).status == 200)
             try await loop.sleep(for: .milliseconds(1))
@@ -36,7 +36,7 @@ import Testing
             #expect(ask(handler).status == 200 && ask(.alive(stage.context)).status == 503)
             try await loop.sleep(for: .seconds(1))
             #expect(ask(handler) == (503, "{\"alive\":false,\"reason\":\"a poll hangs\"}\n"))
-            await stage.desk.expect("fact", by: loop.clock.now.advanced(by: .seconds(5)))
+            await stage.polls.expect("fact", by: loop.clock.now.advanced(by: .seconds(5)))
             try await loop.sleep(for: .seconds(1))
             #expect(ask(handler).status == 200 && handler.isOpen && HealthHandler.ready(stage.context).isOpen)
         }

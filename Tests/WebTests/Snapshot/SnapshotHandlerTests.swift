@@ -10,7 +10,7 @@ import Testing
 @Suite(.limited)
 struct SnapshotHandlerTests {
     /// A handler and the streams that it has answered with. Unchecked: on the loop only.
-    private final class Desk: @unchecked Sendable {
+    private final class Server: @unchecked Sendable {
         let handler: SnapshotHandler
 
         init(_ loop: EventLoop, isRelay: Bool = false) {
@@ -19,7 +19,7 @@ struct SnapshotHandlerTests {
                 on: loop, wall: wall, identity: AgentIdentity(run: "r", version: "1", started: wall.now),
                 isRelay: isRelay)
             handler = SnapshotHandler(
-                WebContext(store: store, desk: PollDesk(on: loop), on: loop, WebSettings()))
+                WebContext(store: store, polls: PollRequests(on: loop), on: loop, WebSettings()))
         }
 
         func get() -> HTTPResponse? {
@@ -54,12 +54,12 @@ struct SnapshotHandlerTests {
 
     @Test func thoseWhoAskAtOnceGetTheSameOne() async throws {
         try await withLoop(virtual: true) { loop in
-            let desk = Desk(loop)
-            let first = try #require(desk.stream())
+            let server = Server(loop)
+            let first = try #require(server.stream())
             try await loop.sleep(for: .milliseconds(999))
-            let second = try #require(desk.stream())
+            let second = try #require(server.stream())
             try await loop.sleep(for: .milliseconds(1))
-            let third = try #require(desk.stream())
+            let third = try #require(server.stream())
             let texts = [first, second, third].map { Self.rest(of: $0) }
             #expect(texts[0] != nil && texts[0] == texts[1])
             #expect(texts[2] != nil && Self.taken(texts[0]) != Self.taken(texts[2]))
@@ -68,29 +68,29 @@ struct SnapshotHandlerTests {
 
     @Test func noMoreThanTwoAreHeld() async throws {
         try await withLoop(virtual: true) { loop in
-            let desk = Desk(loop)
-            let first = try #require(desk.stream())
-            let beside = try #require(desk.stream())
+            let server = Server(loop)
+            let first = try #require(server.stream())
+            let beside = try #require(server.stream())
             try await loop.sleep(for: .seconds(1))
-            let second = try #require(desk.stream())
+            let second = try #require(server.stream())
             try await loop.sleep(for: .seconds(1))
-            let refusal = try #require(desk.get())
+            let refusal = try #require(server.get())
             #expect(refusal.status == 503 && refusal.fields.contains(HTTPField("Retry-After", "5")))
             // One of two who have the first one has it still.
             first.finish(isComplete: true)
-            #expect(desk.get()?.status == 503)
+            #expect(server.get()?.status == 503)
             beside.finish(isComplete: false)
-            let third = try #require(desk.stream())
+            let third = try #require(server.stream())
             #expect(Self.rest(of: third) != nil && Self.rest(of: second) != nil)
             try await loop.sleep(for: .seconds(1))
-            #expect(desk.get()?.status == 503)
+            #expect(server.get()?.status == 503)
         }
     }
 
     @Test func whoTakesTooLongIsCutOff() async throws {
         try await withLoop(virtual: true) { loop in
-            let desk = Desk(loop)
-            let stream = try #require(desk.stream())
+            let server = Server(loop)
+            let stream = try #require(server.stream())
             var buffer = [UInt8](repeating: 0, count: 100)
             func step() -> HTTPStream.Step { buffer.withUnsafeMutableBytes { stream.next(into: $0, at: 0) } }
             try await loop.sleep(for: .milliseconds(299_999))
@@ -108,7 +108,7 @@ struct SnapshotHandlerTests {
 
     @Test func thereIsNoneBeforeTheAgentIsThere() async throws {
         try await withLoop(virtual: true) { loop in
-            let refusal = try #require(Desk(loop, isRelay: true).get())
+            let refusal = try #require(Server(loop, isRelay: true).get())
             #expect(refusal.status == 503 && refusal.fields.contains(HTTPField("Retry-After", "1")))
         }
     }

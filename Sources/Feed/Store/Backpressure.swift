@@ -1,7 +1,7 @@
 internal import Reactor
 
 /// Backpressure: the inputs that wait, and the lossless outputs that they wait for.
-struct Admission {
+struct Backpressure {
     /// Readers of lossless outputs.
     private var holders: [StoreReader] = []
     private var waiting: [Wakeup] = []

@@ -3,7 +3,7 @@ package import Reactor
 /// Dispatches polls out of turn, and tracks the deadlines of sources' next attempts.
 ///
 /// It runs on the loop; each store has one beside it.
-package actor PollDesk {
+package actor PollRequests {
     private let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 

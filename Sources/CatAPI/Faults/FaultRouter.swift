@@ -30,7 +30,7 @@ package import Reactor
 /// | `/fault/redirect/PATH` | `times` (1), `to=URL`, `code` (302) | so many redirects, the last one to PATH or to any URL: another port, `file:///etc/passwd` |
 /// | `/fault/etag/PATH` | `version` (1) | `ETag` and `Last-Modified`, and 304 for who has them; each version has one answer |
 /// | `/fault/ws-KIND` | see `AirQualityOrder.Fault` | a WebSocket that goes wrong; the other parameters are those of `/aqi` |
-package struct FaultDesk: Sendable {
+package struct FaultRouter: Sendable {
     /// The number of requests for each `id` of `/fault/flaky`; more than `mostFlaky` ids are refused.
     private var flaky: [String: Int] = [:]
     private static let mostFlaky = 10_000

@@ -3,7 +3,7 @@ package import Reactor
 
 /// Reads lines older than the log's for readers: one page at a time, in the order of the requests, on a worker that
 /// waits for the disk.
-package actor HistoryDesk {
+package actor JournalQueue {
     /// Identifies a requested step, for `cancel`.
     package struct Ticket: Sendable, Equatable { fileprivate let number: Int }
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Who waits for whom: inputs that can wait, and outputs that must get everything.
-@Suite(.limited) struct EventStoreAdmissionTests {
+@Suite(.limited) struct EventStoreBackpressureTests {
     /// Publishes by `admit` until `count` events are through; gives how many there were when the time was up.
     private static func feed(_ harness: StoreHarness, count: Int, counter: Counter) async throws {
         for _ in 0..<count {
@@ -181,7 +181,7 @@ import Testing
             let identity = AgentIdentity(run: "own", version: "1", started: wall.now)
             let store = EventStore(on: loop, wall: wall, identity: identity, isRelay: true)
             let (reader, _) = await store.open("journal", holdsInputs: true)
-            await store.settle(store.progress(of: reader), of: reader, first: nil)
+            await store.acknowledge(store.progress(of: reader), of: reader, first: nil)
             let time = #""time":"2001-09-09T01:46:40.000000Z""#
             let lines = [
                 #"{"type":"hello",\#(time),"format":1,"run":"r1","first_seq":1,"next_seq":2}"#,
@@ -190,7 +190,7 @@ import Testing
             ]
             await store.relay(
                 try lines.map { RelayedLine(try LineDecoder.decode(Bytes($0.utf8)), bytes: Bytes($0.utf8)) })
-            await store.settle(LineID("r1", 1), of: reader, first: 1)
+            await store.acknowledge(LineID("r1", 1), of: reader, first: 1)
             let counter = Counter()
             async let admitted: Void = {
                 try await store.admitAll()

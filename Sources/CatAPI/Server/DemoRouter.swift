@@ -3,7 +3,7 @@ internal import Reactor
 
 /// Answers the server's requests: chooses routes and, if allowed, faults, with their random numbers, and keeps the
 /// WebSockets. Used on the loop's thread only.
-final class FrontDesk {
+final class DemoRouter {
     private let loop: EventLoop
     private let allowsFaults: Bool
     private let wallClock: any WallClock
@@ -11,7 +11,7 @@ final class FrontDesk {
     var host = "127.0.0.1"
     private let air: SharedAirQuality
     private var random: SplitMix
-    private var faults = FaultDesk()
+    private var faults = FaultRouter()
     private var sessions: [ObjectIdentifier: (session: AirQualitySession, task: Task<Void, Never>)] = [:]
     private(set) var requests = 0
     private(set) var delays: [Duration] = []
@@ -51,7 +51,7 @@ final class FrontDesk {
     }
 
     private func reply(to request: Request) -> Reply {
-        if allowsFaults, FaultDesk.covers(request.path) {
+        if allowsFaults, FaultRouter.covers(request.path) {
             return faults.reply(to: request, using: &random, now: wallClock.now)
         }
         if request.path == AirQualityOrder.path { return AirQualityOrder.reply(to: request) }

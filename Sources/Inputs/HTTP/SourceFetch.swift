@@ -34,7 +34,7 @@ struct DocumentContent {
 }
 
 /// Makes a source's requests, and reads the answers as far as all sources do it alike.
-struct SourceRequests {
+struct SourceFetch {
     /// The endpoint that all requests of the source are counted for.
     let endpoint: Endpoint
     let transport: any HTTPTransport

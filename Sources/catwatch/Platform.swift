@@ -10,7 +10,7 @@ internal import Settings
 internal import Terminal
 
 /// Everything that an agent gets from outside: the process's own, or a simulated world in memory on a virtual loop.
-struct Surroundings: Sendable {
+struct Platform: Sendable {
     let loop: EventLoop
     /// The wall clock; the recording's, when one is played back.
     var wall: any WallClock
@@ -107,8 +107,8 @@ struct Surroundings: Sendable {
     }
 }
 
-extension Surroundings {
-    /// The real surroundings of the process.
+extension Platform {
+    /// The real platform of the process.
     init(of environment: [String: String], capabilities: TerminalCapabilities, on loop: EventLoop) throws(SystemError) {
         let names = WorkerThread(name: "names")
         self.loop = loop

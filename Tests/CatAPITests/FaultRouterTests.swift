@@ -4,11 +4,11 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite(.limited) struct FaultDeskTests {
+@Suite(.limited) struct FaultRouterTests {
     static func reply(_ target: String, seed: UInt64 = 1) -> Reply {
-        var desk = FaultDesk()
+        var router = FaultRouter()
         var random = SeededGenerator(seed: seed)
-        return desk.reply(to: Request("GET", target), using: &random, now: Timestamp(seconds: 784_111_777))
+        return router.reply(to: Request("GET", target), using: &random, now: Timestamp(seconds: 784_111_777))
     }
 
     @Test(arguments: [
@@ -36,10 +36,10 @@ import Testing
     }
 
     @Test func delaysFromARangeAreSpreadOverIt() {
-        var desk = FaultDesk()
+        var router = FaultRouter()
         var random = SeededGenerator(seed: 3)
         let delays = (0..<500).compactMap { _ in
-            desk.reply(to: Request("GET", "/fault/delay?delay=10-500"), using: &random, now: Timestamp(seconds: 0))
+            router.reply(to: Request("GET", "/fault/delay?delay=10-500"), using: &random, now: Timestamp(seconds: 0))
                 .delay
         }
         #expect(delays.count == 500)
@@ -74,23 +74,23 @@ import Testing
     }
 
     @Test func aFlakyPathFailsAsOftenAsSaidForEachId() {
-        var desk = FaultDesk()
+        var router = FaultRouter()
         var random = SeededGenerator(seed: 1)
         var statuses: [String: [Int]] = [:]
         for identity in ["a", "b", "a", "a", "b", "a"] {
             let request = Request("GET", "/fault/flaky/breeds?id=\(identity)&fail=2&code=502")
-            let reply = desk.reply(to: request, using: &random, now: Timestamp(seconds: 0))
+            let reply = router.reply(to: request, using: &random, now: Timestamp(seconds: 0))
             statuses[identity, default: []].append(reply.answer.status)
         }
         #expect(statuses == ["a": [502, 502, 200, 200], "b": [502, 502]])
     }
 
     @Test func thereIsAnEndToTheIdsOfFlakyPaths() {
-        var desk = FaultDesk()
+        var router = FaultRouter()
         var random = SeededGenerator(seed: 1)
         func status(_ identity: Int) -> Int {
             let request = Request("GET", "/fault/flaky?id=\(identity)")
-            return desk.reply(to: request, using: &random, now: Timestamp(seconds: 0)).answer.status
+            return router.reply(to: request, using: &random, now: Timestamp(seconds: 0)).answer.status
         }
         for identity in 0..<10_000 where status(identity) != 503 { Issue.record("\(identity) did not fail") }
         #expect(status(10_000) == 400)
@@ -122,12 +122,12 @@ import Testing
             (nil, "Tue, 14 Nov 2023 22:13:21 GMT", 304), (nil, "Tue, 14 Nov 2023 22:13:20 GMT", 200),
         ] as [(String?, String?, Int)])
     func knownVersionsAreNotSentAgain(tag: String?, date: String?, status: Int) {
-        var desk = FaultDesk()
+        var router = FaultRouter()
         var random = SeededGenerator(seed: 1)
         var request = Request("GET", "/fault/etag")
         request.ifNoneMatch = tag
         request.ifModifiedSince = date
-        let answer = desk.reply(to: request, using: &random, now: Timestamp(seconds: 0)).answer
+        let answer = router.reply(to: request, using: &random, now: Timestamp(seconds: 0)).answer
         #expect(answer.status == status)
         #expect(answer["ETag"] == "\"v1\"")
         #expect(answer["Last-Modified"] == "Tue, 14 Nov 2023 22:13:21 GMT")
