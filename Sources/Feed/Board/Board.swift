@@ -64,31 +64,61 @@ package import Reactor
 package struct Board: Sendable {
     /// The most that a board holds.
     package struct Limits: Sendable {
+        // Bound: series on a board | 10,000, or `--max-series` | refused and counted in `refusedSeries`
         package var series = 10_000
+        // Bound: points on a board | 4,096 a series, 262,144 in all; in proportion more with a higher `--max-series` |
+        //   the oldest is dropped, and the series is marked as trimmed
         package var pointsPerSeries = 4_096
         package var points = 262_144
+        // Bound: windows on a board | the history; 512 a series, 131,072 in all (96 bytes each: 12 MiB); in proportion
+        //   more with a higher `--max-series` | windows past the history are dropped when another one comes, then the
+        //   series' earliest one
         package var windowsPerSeries = 512
         package var windows = 131_072
+        // Bound: endpoints on a board | 4,096, with a histogram of 8 KiB each (32 MiB) | refused and counted in
+        //   `refusedEndpoints`
         package var endpoints = 4_096
+        // Bound: sources on a board | 10,000 | refused and counted in `refusedSources`
         package var sources = 10_000
+        // Bound: names of series, endpoints and sources on a board | 2,048 bytes each, 4 MiB in all; in proportion more
+        //   with a higher `--max-series` | the series, endpoint or source is refused and counted
         /// Bytes of names of series, endpoints and sources.
         package var names = 4 << 20
-        /// Different names of bands and trends in window lines, at most 64 bytes each.
+        // Bound: different names of bands and trends in a board's windows | 64 bytes each, 1,000 names (63 KiB) | cut;
+        //   further ones are left out
+        /// Different names of bands and trends in window lines.
         package var words = 1_000
+        // Bound: memory samples on a board | 4,096, with 64 characters (256 bytes) of their source's name each: 1.3 MiB
+        //   | the oldest is dropped
         package var memory = 4_096
+        // Bound: newest lines on a board | 500, with five texts of 1,000 characters (4,000 bytes) each: 9.6 MiB | the
+        //   oldest is dropped
         package var lines = 500
+        // Bound: gaps on a board | 100, with a reason of 1,000 characters (4,000 bytes) each: 391 KiB | the oldest is
+        //   dropped
         package var gaps = 100
+        // Bound: `data` of the newest event of each series on a board | 4 KiB each, 8 MiB in all | too long: left out;
+        //   too much: the oldest is dropped; the event says so, and `dataLeftOut` counts it
         /// Bytes of `data` that one event keeps.
         package var dataPerEvent = 4 << 10
         /// Bytes of `data` that all events keep together.
         package var data = 8 << 20
+        // Bound: texts of the newest event of each series on a board | 1,000 characters (4,000 bytes) each, 8 MiB in
+        //   all | too long: cut; too much: the oldest is dropped, as with `data`
         /// Bytes of `text` that all events keep together.
         package var texts = 8 << 20
+        // Bound: messages of failing sources on a board | 1,000 characters (4,000 bytes) each, 4 MiB in all | too long:
+        //   cut; too much: the oldest is dropped
         /// Bytes of messages that all failing sources keep together.
         package var messages = 4 << 20
+        // Bound: outputs of an `agent` line on a board | 64, with two texts of 4,096 bytes each: 512 KiB | left out
         package var outputs = 64
+        // Bound: errors on a board, for marks on graphs | the history; 256 a source, 16,384 in all, with a code of 64
+        //   characters (256 bytes) each: 4.5 MiB | the oldest is dropped
         package var errorsPerSource = 256
         package var errors = 16_384
+        // Bound: agents of a fleet on a board | 10,000, with seven texts of 256 bytes each (17 MiB) | agents that were
+        //   silent for a day are dropped; if there is none, the new one is refused and counted
         /// The same as in a store: a board with a lower limit would refuse lines of further agents one by one.
         package var agents = FeedState.Limits().members
 
@@ -320,6 +350,8 @@ package struct Board: Sendable {
         guard stats.asOf >= lastSequence else { return }
         rebase(asOf: stats.asOf, stats.endpoints)
         (moreEndpoints, moreSources) = (stats.moreEndpoints, stats.moreSources)
+        // Bound: types, units and bands of the sources on a board | what one `stats` line holds (1 MiB) | the next
+        //   `stats` line replaces them all
         // Clears all descriptions first, so that together they never exceed what fits in one line.
         for index in sources.indices { sources[index].list(as: nil) }
         for status in stats.sources {

@@ -1,6 +1,8 @@
 /// The last sequence number received in each of an agent's latest runs, by which repeated lines are recognised.
 package struct RunMarks: Sendable, Equatable {
-    /// The number of runs remembered, besides those from a journal.
+    // Bound: runs of an agent of a fleet whose last line is known | 8, and those from a journal | the oldest is
+    //   forgotten
+    /// The number of runs remembered.
     package static let most = 8
 
     /// The run with the newest line is last.

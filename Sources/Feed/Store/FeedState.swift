@@ -215,8 +215,9 @@ package struct FeedState: ~Copyable, Sendable {
         return next
     }
 
-    /// The growth of the log, in bytes, after which to wait for lossless outputs: with the chunk begun then, at most a
-    /// quarter of the log, unless a single line is longer.
+    // Bound: lines published at once, of an input that can wait or of windows that end | a quarter of the log, or one
+    //   event | we wait for the lossless outputs first
+    /// The growth of the log, in bytes, after which to wait for lossless outputs: the chunk begun then adds as much.
     package var slice: Int { log.capacity / 8 }
 
     @inline(__always)

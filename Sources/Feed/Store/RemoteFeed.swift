@@ -125,7 +125,8 @@ struct PlainNames: Sendable {
         var isConfirmation = false
     }
 
-    /// The most names, and the longest, in bytes: lines with others are decoded one by one.
+    // Bound: series and endpoints whose lines are relayed without decoding | 4,096, with names of 1 KiB each | lines of
+    //   others are decoded one by one
     private static let most = 4_096
     private static let longest = 1_024
 

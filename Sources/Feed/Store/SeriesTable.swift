@@ -5,6 +5,8 @@
 /// addressing. Keys come from upstream and may be chosen to collide, so the hash has a random seed. It never holds more
 /// than `limit` series; any further one gets no index, and counts in `refused`.
 package struct SeriesTable: Sendable {
+    // Bound: key of a series | 1,024 bytes | the event flows without windows, its series' name is cut; counted in
+    //   `refused_series`
     /// The longest key accepted, in bytes.
     package static let longestKey = 1_024
 

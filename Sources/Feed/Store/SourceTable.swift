@@ -47,9 +47,10 @@ struct SourceTable: Sendable {
     /// In the order they were released.
     private var released: [Int] = []
 
+    // Bound: name and type of a source | 1,024 bytes each | cut
     /// The size of reserved memory for names depends on this; real names are far shorter.
     private static let longestName = 1_024
-    /// The longest unit, in bytes of UTF-8.
+    // Bound: unit of a source | 32 bytes | cut
     static let longestUnit = 32
 
     /// The states of the sources that are not retired, in the order they were first registered.

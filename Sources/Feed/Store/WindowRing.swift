@@ -56,7 +56,9 @@ package struct WindowRing: Sendable {
     /// The newest window held.
     package var newest: Window? { head < windows.count ? windows[windows.count - 1] : nil }
 
-    /// The most windows held, which bounds the memory: those of the history, plus eight.
+    // Bound: windows of a series | history / width + 8 | windows past the history are dropped after their line was
+    //   written
+    /// The most windows held, which bounds the memory.
     package var capacity: Int { Int(clamping: history / width) + 8 }
 
     /// The time when `flush` next has a line to emit or a window to drop; nil for never, as without windows. It only
