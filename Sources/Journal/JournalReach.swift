@@ -6,7 +6,8 @@ package struct JournalReach: Sendable {
     /// The number of places; nil when there are too many runs to count.
     package private(set) var total: Int? = 0
 
-    /// The most runs that are counted, in 320 KiB.
+    // Bound: runs by which `catwatch log` shows its progress | 10,000, in 320 KiB | there is no bar, only the number of
+    //   lines read
     private static let mostRuns = 10_000
 
     /// Adds the next run.

@@ -20,7 +20,8 @@ package struct JournalSummary: Sendable {
     /// The number of all lines, also of those without a source.
     package private(set) var lines = 0
 
-    /// The most sources with their own totals, which take at most 10 KiB each.
+    // Bound: sources in the table of `catwatch log` | 1,000, at most 10 KiB each | further ones share a row
+    /// The most sources with their own totals.
     package static let mostSources = 1_000
 
     private var names: [[UInt8]] = []

@@ -11,11 +11,13 @@ final class SQLiteDatabase {
         case readAtRest
     }
 
-    /// The size of a connection's page cache, in KiB.
+    // Bound: SQLite's page cache | 512 KiB a connection | pages are written before the commit
     private static let cacheKiB = 512
-    /// The longest value, in bytes; no line or row of ours is longer. Longer values in a hostile file are not read.
+    // Bound: a value in a journal | 4 MiB | the file is hostile or damaged, and is moved aside
+    /// No line or row of ours is longer.
     private static let longestValue: Int32 = 4 << 20
-    /// The most memory for all of SQLite in this process, in bytes: a schema with a million tables is refused.
+    // Bound: SQLite's memory in the process | 24 MiB | a schema that needs more, such as one with a million tables, has
+    //   its file moved aside
     private static let mostMemory: Int64 = 24 << 20
     /// The step in which a file grows, in bytes.
     private static let growth: Int32 = 1 << 20

@@ -4,7 +4,9 @@ package import Reactor
 ///
 /// Unchecked: used by one thread at a time, as `LineStore` says.
 package final class SQLiteLineStore: LineStore, @unchecked Sendable {
-    /// The most files that one process moves aside, so that a disk that damages everything is not filled with them.
+    // Bound: damaged journal files that one process moves aside | 8 | the journal is left alone, and tried again every
+    //   second
+    /// Keeps a disk that damages everything from being filled with such files.
     private static let mostMoves = 8
 
     private let path: String
