@@ -191,7 +191,7 @@ package final class Extractor: Sendable {
         }
     }
 
-    /// Longer documents, in bytes, are read on a worker; this length takes a millisecond or two of the loop's time.
+    // Bound: a document that is read on the loop | 512 KiB, a millisecond or two | a worker reads longer ones
     static let longestOnLoop = 512 << 10
 
     /// Does the same, on `worker` if the document is longer than `longestOnLoop`.

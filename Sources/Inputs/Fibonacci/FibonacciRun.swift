@@ -17,7 +17,8 @@ package final class FibonacciRun: @unchecked Sendable {  // used in one place at
     /// The first number of the next slice.
     private var next = 0
 
-    /// The most bytes of decimals in a slice (more only for a single longer number), and the most numbers.
+    // Bound: a slice of a Fibonacci run | 1,024 numbers, or 128 KiB of decimals (one longer number is a slice of its
+    //   own), and the lines made of them | the next slice waits; with `emit: pairs` for outputs too
     private static let sliceBytes = 128 << 10
     private static let sliceCount = 1_024
 

@@ -26,7 +26,7 @@ package actor FleetInput: Input {
 
     /// How many windows without a line mean that a connection is dead which does not tell that by itself.
     private static let silentWindows = 3
-    /// The most waiting poll requests that need a connection of their own.
+    // Bound: poll requests by HTTP that wait to be passed on to an agent | 16 | refused
     private static let mostAsked = 16
     /// The pause before we try an agent again that cannot be a member.
     private static let refusedPause = Duration.seconds(60)

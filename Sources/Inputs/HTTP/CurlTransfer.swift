@@ -18,7 +18,8 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
 
     /// The size of libcurl's receive buffer, in bytes; small, because libcurl allocates it for every transfer.
     private static let bufferSize = 16_384
-    /// Longer header lines are skipped: none that a poller needs is so long.
+    // Bound: a header line of a response | 8 KiB | skipped
+    /// No header that a poller needs is longer.
     private static let longestHeader = 8_192
 
     init(_ request: HTTPRequest, handle: EasyHandle, isRedirected: Bool) {

@@ -24,9 +24,12 @@ package actor CurlTransport: HTTPTransport {
     /// Handles to reuse: creating one costs more than a small request.
     private var idle: [EasyHandle] = []
 
+    // Bound: idle libcurl handles | 8 | further ones are freed
     private static let mostIdle = 8
-    /// Connections kept open. By default libcurl keeps four for every request *in progress*, so that a few sources
-    /// polled in turn would reconnect for each poll. A TLS connection takes some 50 KiB.
+    // Bound: open connections that libcurl keeps for further requests | 256, some 50 KiB each with TLS | libcurl closes
+    //   the oldest
+    /// By default libcurl keeps four for every request *in progress*, so that a few sources polled in turn would
+    /// reconnect for each poll.
     private static let mostConnections = 256
 
     private static let readBit = Readiness.read.rawValue

@@ -11,7 +11,7 @@ package struct Endpoint: Sendable, Hashable {
     /// `catfact.ninja`
     package let host: String
 
-    /// The longest name shown, in characters; longer ones are cut.
+    // Bound: name of an endpoint | 256 characters | cut, with `…`
     private static let longestName = 256
 
     /// - Parameter url: an absolute URL; one that cannot be parsed is shown as `?`, never verbatim.

@@ -113,7 +113,7 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, se
         case fault(String)
     }
 
-    /// The most bytes of a page.
+    // Bound: lines read ahead from a journal that is replayed | 128 KiB and one line | the rest stays in the journal
     private static let size = 128 << 10
 
     private let history: any LineHistory
