@@ -28,7 +28,9 @@ package actor JournalQueue {
     private var next = 0
     private let wakeup: Wakeup
 
-    /// How long a step may take, including the wait for others: then the reader continues without the journal.
+    // Bound: pages of the journal for readers | one is read at a time, and each reader has at most one in memory; 10 s
+    //   with the wait for others | readers wait in their order; after 10 s a reader goes on with the log and a `gap`
+    /// How long a step may take, including the wait for others.
     package static let patience = Duration.seconds(10)
 
     /// - Parameter worker: waits for the disk, from the first page on; not shared. Nothing else uses `history`.

@@ -69,7 +69,8 @@ package struct PastReading: Sendable {
     /// Whether the journal has the requested start.
     package var isFound: Bool { low != nil }
 
-    /// The bytes of lines read at once: those of a piece of the log.
+    // Bound: a page of the journal for a reader | 64 KiB and one line: a chunk of the log | the next page
+    /// The bytes of lines read at once.
     package static let pageBytes = 64 << 10
 
     package init(

@@ -5,7 +5,9 @@ internal import Journal
 struct JournalBatch {
     /// This number of lines is committed without waiting for more.
     static let dueLines = 4_096
-    /// The most lines and bytes, which the last delivery may exceed: after each commit, a journal drops as much.
+    // Bound: lines of the journal's commit in progress | an eighth of the log, at most 2 MiB, and 7,168 lines; a chunk
+    //   or one long line more | they stay in memory, even if the log drops them; further lines wait in the log
+    /// A journal can delete as much after each commit.
     private static let mostLines = 7_168
     private static let mostBytes = 2 << 20
 

@@ -18,6 +18,8 @@ struct NatsBatch {
         case tooLong(Int)
     }
 
+    // Bound: lines on their way to a stream | one message of 256 KiB, or of one long line; nats.c has a copy, in a
+    //   buffer as large | they stay in memory, even if the log drops them; further lines wait in the log
     /// The most bytes of a message with several lines.
     static let usual = 256 << 10
     /// The extra capacity for a line of our own, such as a `gap` or a `bye`.

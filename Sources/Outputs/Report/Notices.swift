@@ -19,6 +19,7 @@ package actor Notices {
     /// While the terminal is used by a view, nothing is written.
     private var isHeld = false
 
+    // Bound: bytes waiting for stderr | 64 KiB | the message is dropped; a line says how many were
     private static let mostPending = 64 << 10
 
     package init(on loop: EventLoop) {

@@ -17,7 +17,8 @@ enum EventFraming {
     /// without data, which browsers ignore but other readers do not.
     static let opening = Array("retry: 2000\n".utf8)
 
-    /// The most bytes of a piece, approximately: one more line of any length may follow.
+    // Bound: events made of lines for an event stream | 16 KiB and one line | the others are made when these are
+    //   written
     static let mostBytes = 16 << 10
 
     /// Returns the events of the next lines of a span, each with the id `RUN-SEQ`.

@@ -36,8 +36,9 @@ package final class FeedReaders: @unchecked Sendable {
     package static let beatEvery = Duration.seconds(10)
     /// The same in a replay, whose clock may be stopped or sped up at any time.
     private static let playbackBeat = Duration.seconds(1)
-    /// The most bytes of existing lines that an HTTP reader gets, approximately: the log may have 4 GiB. A default log
-    /// has less.
+    // Bound: existing lines for a reader by HTTP, or one that asks by `from` or `until` | the newest 8 MiB; of the
+    //   journal, a page less | `hello` says where they begin; a reader that asked for older ones gets a `gap`
+    /// The most bytes of existing lines for such a reader: the log may have 4 GiB.
     package static let mostReplayed = 8 << 20
     /// The part of the time before the deadline in which slow readers only get the rest of their line.
     private static let timeForALine = Duration.seconds(1)
@@ -198,9 +199,12 @@ package final class FeedReaders: @unchecked Sendable {
 
 /// The limits for readers.
 package struct ReaderLimits: Sendable {
+    // Bound: readers, of the socket and by HTTP together | 1,024 (`--max-readers`) | a further one is refused with the
+    //   reason
     /// The most readers at once, of the socket and by HTTP together.
     package var readers = 1_024
-    /// A reader that accepts nothing for this long is closed.
+    // Bound: time for a reader to take some of its lines | 60 s (`--reader-timeout`) | the reader is closed
+    /// How long a reader may take nothing.
     package var stall = Duration.seconds(60)
 
     package init() {}

@@ -61,9 +61,11 @@ final class ReaderConnection: @unchecked Sendable {
     private var holdsLines = false
     private var hasTurn = false
 
-    /// While a reader has this many unread answers, its requests are not read.
+    // Bound: answers that a reader of the socket has not read | 16, and those to requests in 16 KiB read before | no
+    //   further requests are read from it
     private static let mostAnswers = 16
-    /// After this many bytes or requests at once, a reader lets the others have a turn.
+    // Bound: work for one reader in a turn of the loop | 16 KiB and the rest of its chunk; 16 requests | it goes on in
+    //   the next turn
     private static let mostBytes = 16 << 10
     private static let mostRequests = 16
 
