@@ -7,7 +7,7 @@ final class PollHandler: WebHandler {
     let methods = ["POST"]
     private let context: WebContext
 
-    /// The longest body, in bytes.
+    // Bound: body of a poll request | 1 KiB | status 413
     static let longest = 1 << 10
 
     init(_ context: WebContext) { self.context = context }

@@ -6,8 +6,12 @@ package import Reactor
 /// Serves the page, the feed and the agent's metrics and health by HTTP, on the agent's main loop.
 package actor WebServer {
     package struct Limits: Sendable {
+        // Bound: requests by HTTP besides streams; streams have as many places as there were readers allowed at the
+        //   start | 256 | status 503, and the connection is closed
         /// The most requests at once, besides the streams of readers.
         package var requests = 256
+        // Bound: connections from one IPv4 address or one IPv6 network of 64 bits, except loopback | 256 | closed
+        //   without an answer
         /// The most connections from one address, see `HTTPServer.Limits.connectionsPerAddress`.
         package var connectionsPerAddress = 256
         /// How long a client may accept nothing of an answer, and the other uses of `HTTPServer.Limits.patience`.

@@ -9,7 +9,8 @@ struct MetricsWriter {
     /// Whether a label of the sample may equal that of another text.
     private(set) var isAmbiguous = false
 
-    /// The most bytes of a label's value, before it is escaped.
+    // Bound: a label of `/metrics` | 128 bytes before it is escaped | cut; of names that become equal the first one is
+    //   written, the others are counted
     static let longestLabel = 128
     /// The most bytes of a sample with two labels, an agent's name, and a bound or code of ours; `head` writes less.
     static let mostSample = 128 + 2 * (24 + 2 * longestLabel) + 24 + AgentName.longest + 64 + LineWriter.mostNumber

@@ -10,7 +10,9 @@ package final class Snapshot {
         case line([UInt8])
     }
 
-    /// The most bytes of lines, as in the log: in the file, each `<` takes six.
+    // Bound: lines of a snapshot | 8 MiB as in the log; six times that in the file if all are `<` | older lines are
+    //   left out, `first_seq` says so
+    /// The most bytes of lines.
     package static let mostLines = 8 << 20
 
     /// `catwatch-HOST-20261122T050300Z.html`
