@@ -4,6 +4,8 @@ import { element, pixels, setAttribute, setClass, setStyle, setText, visible } f
 import { clock, fixed, length, quantity } from "./format.mjs"
 import { address } from "./router.mjs"
 
+// Bound: lines in the page's document | those in sight, and 8 above and below | others are added when they come into
+//   sight
 const beyond = 8
 const quiet = new Set(["window", "latency", "memory", "agent", "progress"])
 

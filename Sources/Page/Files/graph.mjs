@@ -66,11 +66,10 @@ export function unbroken(samples, errors, width) {
 
 const round = number => Math.round(number * 10) / 10
 
+// Bound: path of a graph in the page | four points a column of pixels | the first, lowest, highest and last of a column
+//   are drawn
 /**
  * The path of one run of samples; a dot where it is a single one.
- *
- * Of the samples in one column of pixels there are the first, the lowest, the highest and the last, so that a path is no
- * longer than four points a column.
  */
 export function runPath(run, x, y) {
     const points = []
@@ -532,6 +531,7 @@ export function createGraph() {
         setText(told, parts.join("; ") + ". Arrow keys read single values.")
     }
 
+    // Bound: windows in the table of a graph | 500 | the newest are shown
     const mostRows = 500
 
     function drawTable() {

@@ -9,9 +9,11 @@ import { createSparkline } from "./sparkline.mjs"
 import { nameParts, shapes, standing } from "./standing.mjs"
 import { address } from "./router.mjs"
 
+// Bound: rows of series in the page's document | those in sight, and 6 above and below | others are added when they
+//   come into sight
 /** Rows above and below what is seen, so that a quick hand sees no hole. */
 const beyond = 6
-/** How many rows are printed at the most: some 100 pages. */
+// Bound: rows of series that are printed | 5,000, some 100 pages | the page says how many are not printed
 const printed = 5000
 const smallestTile = { width: 280, height: 150 }
 const columns = [

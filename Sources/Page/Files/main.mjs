@@ -63,7 +63,7 @@ const sorts = ["name", "value", "change", "age"]
 const themes = ["auto", "light", "dark"]
 /** Lines change what is seen so often at the most, in milliseconds; what a person does is seen at the next frame. */
 const pace = 100
-/** What a pause holds, in characters; beyond that it begins anew with what the stream has. */
+// Bound: lines that a paused tab holds | 8 Mi characters | dropped; the tab begins again when it goes on
 const mostHeld = 8 << 20
 /** How long a hidden tab that streams for itself goes on, in milliseconds. */
 const hiddenGrace = 5_000

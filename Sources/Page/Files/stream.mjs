@@ -12,9 +12,11 @@
 // or several of these at once, and from a tab come "next" when it has taken in what was sent (nothing else is sent before, so
 // that a tab that is busy or frozen holds nothing but its cursor), "start" for a new start, "retry" to try at once, and "leave".
 
-/** What the log holds at the most, in characters; what is over, or older than the agent's history, goes. */
+// Bound: lines that the page's stream holds for its tabs | 8 Mi characters (a byte each, two in a line with one beyond
+//   U+00FF), and the history | the oldest are dropped; a tab that had not seen them begins again
 const mostCharacters = 8 << 20
-/** What one message holds at the least when there is more: it shall not keep a tab busy for long. */
+// Bound: a message to a tab | 128 Ki characters and one line | the next message has the rest
+/** A message shall not keep a tab busy for long. */
 const messageCharacters = 128 << 10
 /** The agent beats every 10 s; a connection that says nothing for so long is none. */
 const longestSilence = 25_000
