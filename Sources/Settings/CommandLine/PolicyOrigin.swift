@@ -1,7 +1,8 @@
 /// The origins that the page's content security policy names.
 enum PolicyOrigin {
-    /// The most bytes that the origins of one kind may take together: they stand in one header field of every response,
-    /// which is limited here and in proxies.
+    // Bound: origins of `--http-frame`, and those of all sources' pictures | 2,048 bytes each time | wrong usage or
+    //   configuration, exit 2
+    /// The origins stand in one header field of every response, which is limited here and in proxies.
     static let most = 2_048
 
     /// The bytes that the origins take in the header field, each with a blank.

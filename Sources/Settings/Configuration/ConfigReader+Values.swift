@@ -45,7 +45,7 @@ extension ConfigReader {
         return isWhole ? origins : nil
     }
 
-    /// The most picture origins of one source.
+    // Bound: origins of a source's pictures | 16 | wrong configuration, exit 2
     static let mostOrigins = 16
 
     /// Reads a message to send: a string, or JSON, which becomes compact text.

@@ -1,6 +1,6 @@
 /// A configuration file, read and checked as far as possible without starting anything.
 struct Configuration: Sendable, Equatable {
-    /// The most sources of a configuration.
+    // Bound: sources of a configuration | 10,000 | wrong configuration, exit 2
     static let mostSources = 10_000
 
     let path: String

@@ -13,7 +13,9 @@ actor AgentPast: PastFeed {
     private var timer: LoopTimer?
     private var isSilent = false
 
-    /// How long to wait for an agent that sends nothing; the page waits equally long.
+    // Bound: a longer time of a series, in a terminal: silence of the agent | 20 s | reading stops, and the graph says
+    //   so
+    /// The page waits equally long.
     static let patience = Duration.seconds(20)
 
     /// - Parameter connect: opens the agent's socket.
