@@ -152,6 +152,7 @@ private final class File: @unchecked Sendable {  // on one thread at a time, see
                 try systemCall("fstat") { fstat(number, &status) }
                 guard Self.isOnDisk(status) else { return .descriptor(opened.release()) }
                 descriptor = consume opened
+                // Bound: bytes read ahead from a file | 256 KiB a file | the rest stays in the file
                 memory = .allocate(byteCount: 256 << 10, alignment: 16)
             }
             guard let number = descriptor?.number else { return .bytes(0) }

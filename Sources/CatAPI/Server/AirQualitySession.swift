@@ -19,7 +19,8 @@ final class AirQualitySession {
     private var isEnding = false
     private var isMute = false
 
-    /// The most bytes that wait for a slow client; it misses messages beyond that.
+    // Bound: bytes waiting for a WebSocket client of the stand-in | 256 KiB of messages, 512 KiB with answers to pings
+    //   | it misses further messages
     private static let mostUnsent = 256 << 10
     /// Messages that are due more often are sent together.
     private static let shortestPause = Duration.milliseconds(5)
