@@ -8,7 +8,7 @@ usage() {
     cat <<'TEXT'
 usage: Tests/run.sh [--long] [--simulate=HOURS] [lint|build|unit|page|e2e|threads|package …]
 
-lint      format, shell scripts, the patches of Tests/Bugs
+lint      format, shell scripts, the table of bounds, the patches of Tests/Bugs
 build     debug build with tests, release build, what that links
 unit      the unit tests
 page      the page's modules in Node, the page in Chromium
@@ -113,6 +113,8 @@ run_lint() {
         echo "Tests/run.sh: a test of these suites that hangs would not be named: @Suite(.limited)" >&2
         return 1
     fi
+    heading "the table of bounds"
+    python3 Tests/python/bounds.py --check
     heading "bugs for the simulation"
     Tests/bugs.sh
     if command -v shellcheck >/dev/null; then
