@@ -9,6 +9,7 @@ import { AgentClock, PacedTime } from "../../Sources/Page/Files/clock.mjs"
 import { FibonacciRuns } from "../../Sources/Page/Files/fibonacci.mjs"
 import { readLine } from "../../Sources/Page/Files/line.mjs"
 import { ListOrder, naturalOrder } from "../../Sources/Page/Files/order.mjs"
+import { PointRing, Ring } from "../../Sources/Page/Files/ring.mjs"
 import { cutBytes, cutPoints, utf8Length } from "../../Sources/Page/Files/text.mjs"
 import { readVector, vectorNames } from "./files.mjs"
 
@@ -189,4 +190,28 @@ test("paced time goes on at its rate, from where it was", () => {
     paced.setRate(NaN, 9_000)
     paced.setRate(1, 9_000)
     assert.equal(paced.at(9_001), 6_001)
+})
+
+test("rings give memory back as they empty", () => {
+    const random = seeded(7)
+    const ring = new Ring(4096)
+    const points = new PointRing(4096)
+    let twin = []
+    for (let phase = 0; phase < 12; phase += 1) {
+        const count = Math.floor(random() * 4096)
+        for (let number = 0; number < count; number += 1) {
+            ring.append(number)
+            points.append({ time: number, value: -number, sequence: number + 1 })
+            twin.push(number)
+        }
+        twin = twin.slice(-4096)
+        const rest = phase % 3 === 0 ? 0 : Math.floor(twin.length / 7)
+        while (ring.count > rest) ring.removeFirst()
+        while (points.count > rest) points.removeFirst()
+        twin = rest === 0 ? [] : twin.slice(-rest)
+        assert.deepStrictEqual([...ring], twin)
+        const told = twin.map((_, place) => [points.time(place), points.value(place), points.sequence(place)])
+        assert.deepStrictEqual(told, twin.map(number => [number, -number, number + 1]))
+        assert.ok(ring.room <= Math.max(64, rest * 4) && points.room <= Math.max(64, rest * 4))
+    }
 })

@@ -1,6 +1,6 @@
 /// A bounded queue: it appends at its end, and once it is full, drops the oldest element for each new one.
 ///
-/// Its memory doubles as it fills, up to the bound, so that an empty one costs nothing.
+/// Its memory doubles as it fills, up to the bound, and halves as it empties.
 package struct BoardRing<Element> {
     /// The most elements.
     package let capacity: Int
@@ -9,6 +9,9 @@ package struct BoardRing<Element> {
     /// Circular; nil for a free slot.
     private var slots: [Element?] = []
     private var head = 0
+
+    /// The number of elements that its memory has room for, for tests of the bound.
+    var room: Int { slots.count }
 
     /// Creates a ring for `capacity` elements, at least 1.
     package init(capacity: Int) {
@@ -20,7 +23,7 @@ package struct BoardRing<Element> {
     @discardableResult
     package mutating func append(_ element: Element) -> Element? {
         let oldest = count == capacity ? removeFirst() : nil
-        if count == slots.count { grow() }
+        if count == slots.count { resize(to: Swift.min(Swift.max(4, slots.count * 2), capacity)) }
         slots[place(count)] = element
         count += 1
         return oldest
@@ -34,6 +37,7 @@ package struct BoardRing<Element> {
         slots[head] = nil
         head = place(1)
         count -= 1
+        if slots.count > 64, count < slots.count / 4 { resize(to: slots.count / 2) }
         return element
     }
 
@@ -42,13 +46,12 @@ package struct BoardRing<Element> {
         return place < slots.count ? place : place - slots.count
     }
 
-    private mutating func grow() {
-        var larger: [Element?] = []
-        let size = Swift.min(Swift.max(4, slots.count * 2), capacity)
-        larger.reserveCapacity(size)
-        for element in self { larger.append(element) }
-        larger.append(contentsOf: repeatElement(nil, count: size - larger.count))
-        slots = larger
+    private mutating func resize(to size: Int) {
+        var resized: [Element?] = []
+        resized.reserveCapacity(size)
+        for element in self { resized.append(element) }
+        resized.append(contentsOf: repeatElement(nil, count: size - resized.count))
+        slots = resized
         head = 0
     }
 }

@@ -90,7 +90,7 @@ package struct ShownAgents: Sendable {
     /// - Parameter clock: the hub's time.
     mutating func apply(_ line: Line, of name: String, at clock: Timestamp) {
         if case .peer(let peer) = line.body, peer.state == MemberState.Standing.forgotten.rawValue {
-            return remove { $0.name == name }
+            return remove(name)
         }
         guard let index = index(of: name, at: clock) else {
             refused += 1
@@ -118,6 +118,12 @@ package struct ShownAgents: Sendable {
         indices[name] = agents.count
         agents.append(ShownAgent(name: name, told: clock))
         return agents.count - 1
+    }
+
+    private mutating func remove(_ name: String) {
+        guard let gone = indices.removeValue(forKey: name) else { return }
+        agents.remove(at: gone)
+        for index in gone..<agents.count { indices[agents[index].name] = index }
     }
 
     private mutating func remove(where isGone: (ShownAgent) -> Bool) {

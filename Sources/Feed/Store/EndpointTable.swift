@@ -46,10 +46,12 @@ struct EndpointTable: Sendable {
 
     /// Replaces all endpoints by another agent's summaries, each with the index of its source. Where our counts are the
     /// same, the histogram stays, because a summary has less detail.
-    mutating func list(_ said: [(endpoint: Line.Endpoint, source: Int)], generation: inout Int) {
+    mutating func list(
+        _ said: [(endpoint: Line.Endpoint, source: Int, name: String)], generation: inout Int
+    ) {
         let (known, former) = (statistics, indices)
         (statistics, keys, lastGeneration, indices) = ([], [], [], [:])
-        for (endpoint, source) in said {
+        for (endpoint, source, name) in said {
             let key = Key(source: source, endpoint: LineEncoder.cut(endpoint.endpoint))
             guard statistics.count < limit, indices[key] == nil else { continue }
             let summary = endpoint.summary
@@ -61,7 +63,7 @@ struct EndpointTable: Sendable {
             lastGeneration.append(generation)
             statistics.append(
                 EndpointStatistics(
-                    endpoint: key.endpoint, source: endpoint.source,
+                    endpoint: key.endpoint, source: name,
                     histogram: isSame ? old ?? LatencyHistogram() : LatencyHistogram(summary)))
         }
     }

@@ -616,7 +616,7 @@ package actor EventStore {
         case .newest: state.log.nextSequence
         case .after(let sequence):
             // A relayed feed's `stats` may count lines that are still to arrive.
-            min(max(0, sequence), state.asOf) + 1
+            min(max(0, sequence), state.asOf).addingSaturated(1)
         }
     }
 
@@ -1016,24 +1016,24 @@ package actor EventStore {
     private func relay(atMost growth: Int, _ next: () -> RecordedLine?, refuse: (LineFault) -> Void) {
         guard ending == nil else { return }
         state.hold(from: backpressure.heldFrom)
-        let now = loop.clock.now
+        let moment = moment
         let start = state.log.totalCost
         var isNews = false
         while !state.hasEnoughData, state.log.totalCost - start < growth, let line = next() {
             switch line {
-            case .other(let line): if relay(line, now) { isNews = true }
+            case .other(let line): if relay(line, at: moment) { isNews = true }
             case .plain(let line, let bytes):
-                if state.relay(line, bytes, at: now) { continue }
+                if state.relay(line, bytes, at: moment.now) { continue }
                 do throws(LineFault) {
                     let whole = Bytes(bytes)
                     let decoded = try LineDecoder.decode(whole)
-                    if relay(RelayedLine(decoded, bytes: whole), plain: line, now) { isNews = true }
+                    if relay(RelayedLine(decoded, bytes: whole), plain: line, at: moment) { isNews = true }
                 } catch {
                     refuse(error)
                 }
             }
         }
-        state.expire(at: now)
+        state.expire(at: moment.now)
         // Only at the end: a run begins with several lines, for which one greeting is enough.
         if isNews { wakes.callAll(linesBelow: state.log.nextSequence) }
         announce()
@@ -1043,12 +1043,12 @@ package actor EventStore {
     package func noteConnection(_ isConnected: Bool) { state.setConnected(isConnected) }
 
     /// Relays one line; returns whether to greet readers for it.
-    private func relay(_ relayed: RelayedLine, plain: PlainLine? = nil, _ now: LoopInstant) -> Bool {
+    private func relay(_ relayed: RelayedLine, plain: PlainLine? = nil, at moment: Moment) -> Bool {
         let line = relayed.line
         switch line.body {
         case .stats:
             // Readers are greeted if the descriptions have changed.
-            guard state.apply(line) else { return false }
+            guard state.applyUnnumbered(line) else { return false }
             oweNews()
             return true
         case .hello(let hello):
@@ -1056,7 +1056,7 @@ package actor EventStore {
             let hadEnded = state.remote?.hasEnded == true
             let isNew = isFirst || hello.run != identity.run
             if isNew { begin(hello, isFirst: isFirst) }
-            _ = state.apply(line)
+            _ = state.applyUnnumbered(line)
             if isNew { return true }
             // The run has not ended after all: readers that keep runs are greeted.
             guard hadEnded else { return false }
@@ -1066,12 +1066,12 @@ package actor EventStore {
             }
             return true
         case .bye(let bye):
-            _ = state.apply(line)
+            _ = state.applyUnnumbered(line)
             guard bye.run == identity.run else { return false }
             for reader in readers.values where reader.durable != nil { reader.farewell = Array(relayed.bytes) }
             return true
-        case .gap: _ = state.apply(line)
-        default: state.relay(relayed, plain: plain, at: now)
+        case .gap: _ = state.applyUnnumbered(line)
+        default: state.relay(relayed, plain: plain, at: moment)
         }
         return false
     }

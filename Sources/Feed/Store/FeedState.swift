@@ -168,10 +168,9 @@ package struct FeedState: ~Copyable, Sendable {
     /// Numbers the events, records them in their windows and encodes their lines.
     ///
     /// - Parameters:
-    ///   - wall: the wall clock now, for lateness.
-    ///   - now: the loop's clock now, for the log's age.
     ///   - first: the first event to publish.
     ///   - growth: the growth of the log, in bytes, after which to stop; see `slice`.
+    ///   - moment: now: the wall clock's time for lateness, the loop's for the log's age.
     /// - Returns: the index of the first event not yet published; at least one is published.
     @discardableResult
     package mutating func publish(
@@ -1027,19 +1026,21 @@ package struct FeedState: ~Copyable, Sendable {
     /// Applies a line of the relayed agent that has no sequence number.
     ///
     /// - Returns: whether the descriptions of its sources have changed.
-    mutating func apply(_ line: Line) -> Bool {
+    mutating func applyUnnumbered(_ line: Line) -> Bool {
         let (last, clock) = (remote?.lastSequence ?? 0, remote?.clock)
         remote?.apply(line)
         switch line.body {
         case .stats(let stats) where stats.asOf >= last:
-            let before = sources.descriptions
-            sources.list(
+            let (isNews, refused) = sources.list(
                 stats.sources, heard: clock, at: line.time, generation: &lastGeneration, atMost: limits.remoteSources)
+            remote?.moreSources = stats.moreSources.addingSaturated(refused)
             endpointTable.list(
                 stats.endpoints.compactMap { endpoint in
-                    remoteSource(endpoint.source, isListed: false, at: line.time).map { (endpoint, $0.index) }
+                    remoteSource(endpoint.source, isListed: false, at: line.time).map {
+                        (endpoint, $0.index, sources.name(of: $0.index))
+                    }
                 }, generation: &lastGeneration)
-            return sources.descriptions != before
+            return isNews
         case .gap(let gap): skip(through: gap.to)
         default: break
         }
@@ -1054,27 +1055,26 @@ package struct FeedState: ~Copyable, Sendable {
     /// Adds a relayed line unchanged, or without parts that some readers could not read, unless it is here already.
     ///
     /// - Parameter plain: the line as a plain one, if it is one.
-    mutating func relay(_ relayed: RelayedLine, plain: PlainLine? = nil, at now: LoopInstant) {
+    mutating func relay(_ relayed: RelayedLine, plain: PlainLine? = nil, at moment: Moment) {
         guard let sequence = relayed.line.seq, sequence >= log.nextSequence, sequence < .max else { return }
         guard let bytes = relayed.line.flaws.isEmpty ? relayed.bytes : LineMending.mended(relayed) else {
             return skip(through: sequence)
         }
-        remote?.apply(relayed.line)
-        let meaning = fold(relayed.line, sequence, now)
+        remote?.apply(relayed.line, sequence: sequence)
+        let meaning = apply(relayed.line, sequence, moment)
         bytes.withUnsafeBufferPointer { bytes in
             if let plain, let meaning {
                 remote?.names.learn(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[plain.names])), meaning)
             }
-            append(bytes, sequence, now)
+            append(bytes, sequence, moment.now)
         }
     }
 
     /// Applies a line to the same tables as our own events.
     ///
     /// - Returns: the meaning of its names, for plain lines with the same names.
-    private mutating func fold(_ line: Line, _ sequence: Int, _ now: LoopInstant) -> PlainNames.Meaning? {
+    private mutating func apply(_ line: Line, _ sequence: Int, _ moment: Moment) -> PlainNames.Meaning? {
         let time = line.time
-        let moment = Moment(wall: time, now: now)
         let isCounted = sequence > remote?.asOf ?? 0
         switch line.body {
         case .data(let data):
@@ -1082,40 +1082,53 @@ package struct FeedState: ~Copyable, Sendable {
             if data.valuePointer != nil { (newestReport, newestPointer) = (sequence, sequence) }
         case .latency: newestAnswer = sequence
         case .error, .progress, .recovered: newestReport = sequence
-        default: break
+        case .memory(let sample): return apply(sample, line, sequence, moment)
+        case .agent(let said):
+            if line.agent == nil { agent = AgentSample(loopLag: said.loopLag, cpu: said.cpu) }
+            return nil
+        // These say nothing of a source of the agent's: none is added for them.
+        default: return nil
         }
         guard let source = remoteSource(line.source, at: time) else { return nil }
         switch line.body {
         case .data(let data):
             var meaning = PlainNames.Meaning(source: source)
-            if data.value != nil { meaning.series = remoteSeries(of: source, .data, data.series, moment) }
-            fold(data.value, .data, meaning, time, sequence)
+            if data.value != nil {
+                meaning.series = remoteSeries(of: source, .data, data.series, moment)
+                meaning.isRefused = meaning.series == nil
+            }
+            apply(data.value, .data, meaning, time, sequence)
             if isCounted, let pointer = data.valuePointer { sources.setValuePointer(pointer, of: source) }
             return meaning
         case .latency(let sample):
             let endpoint = LineEncoder.cut(sample.endpoint)
             updateEndpoint(endpoint, of: source, moment) { _ in }
+            let series = remoteSeries(of: source, .latency, nil, moment)
             let meaning = PlainNames.Meaning(
-                source: source, series: remoteSeries(of: source, .latency, nil, moment),
-                endpoint: endpointTable.index(of: endpoint, source: source.index),
-                isConfirmation: sample.status == 304)
-            fold(sample.ms, .latency, meaning, time, sequence)
+                source: source, series: series, endpoint: endpointTable.index(of: endpoint, source: source.index),
+                isConfirmation: sample.status == 304, isRefused: series == nil)
+            apply(sample.ms, .latency, meaning, time, sequence)
             return meaning
-        case .memory(let sample):
-            if let index = remoteSeries(of: source, .memory, nil, moment) {
-                keep(Double(sample.resident), in: index, at: time, sequence)
-            }
-            if sources.state(of: source) == .starting { confirm(source, at: time) }
-            if line.agent == nil { memory = sample }
         case .error(let failure):
             if isCounted, let endpoint = failure.endpoint {
                 updateEndpoint(LineEncoder.cut(endpoint), of: source, moment) { $0.recordErrors() }
             }
             sources.fail(source, by: failure.code.rawValue, at: time)
-        case .progress, .recovered: confirm(source, at: time)
-        case .agent(let said) where line.agent == nil: agent = AgentSample(loopLag: said.loopLag, cpu: said.cpu)
-        default: break
+        default: confirm(source, at: time)  // progress, or an end of failing
         }
+        return nil
+    }
+
+    /// Applies a memory sample, which adds no source.
+    private mutating func apply(
+        _ sample: MemorySample, _ line: Line, _ sequence: Int, _ moment: Moment
+    ) -> PlainNames.Meaning? {
+        if line.agent == nil { memory = sample }
+        guard let source = line.source.flatMap({ sources.source(named: $0) }) else { return nil }
+        if let index = remoteSeries(of: source, .memory, nil, moment) {
+            keep(Double(sample.resident), in: index, at: line.time, sequence)
+        }
+        if sources.state(of: source) == .starting { confirm(source, at: line.time) }
         return nil
     }
 
@@ -1127,12 +1140,12 @@ package struct FeedState: ~Copyable, Sendable {
             remote?.advance(to: line.time, onlyForward: false)
         } else {
             let names = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[line.names]))
-            guard let meaning = remote?.names.meaning(of: names), line.value == nil || meaning.series != nil else {
-                return false
-            }
+            guard let meaning = remote?.names.meaning(of: names),
+                line.value == nil || meaning.series != nil || meaning.isRefused
+            else { return false }
             remote?.advance(to: line.time, onlyForward: line.kind == .data)
             if line.kind == .data { counts.data += 1 } else { newestAnswer = line.sequence }
-            fold(line.value, line.kind, meaning, line.time, line.sequence)
+            apply(line.value, line.kind, meaning, line.time, line.sequence)
         }
         remote?.lastSequence = line.sequence
         append(bytes, line.sequence, now)
@@ -1141,7 +1154,7 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Applies an event or an answer.
     @inline(__always)
-    private mutating func fold(
+    private mutating func apply(
         _ value: Double?, _ kind: PlainLine.Kind, _ meaning: PlainNames.Meaning, _ time: Timestamp, _ sequence: Int
     ) {
         if let value, let index = meaning.series { keep(value, in: index, at: time, sequence) }
@@ -1167,7 +1180,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// The index of a series of the relayed feed; nil when there is no room for it.
     ///
     /// - Parameter name: the name of an event's series. One that does not start with its source's name is from no
-    ///   agent, and becomes a key.
+    ///   agent, and has no series.
     private mutating func remoteSeries(
         of source: SourceID, _ kind: SeriesKind, _ name: String?, _ moment: Moment
     ) -> Int? {
@@ -1175,9 +1188,8 @@ package struct FeedState: ~Copyable, Sendable {
         guard let name, !name.utf8.elementsEqual(own.utf8) else {
             return seriesIndex(source, kind: kind, key: nil, moment)
         }
-        return Array((FleetMember.key(of: name, in: own) ?? name[...]).utf8).withUnsafeBufferPointer {
-            seriesIndex(source, kind: kind, key: $0, moment)
-        }
+        guard let key = FleetMember.key(of: name, in: own) else { return nil }
+        return Array(key.utf8).withUnsafeBufferPointer { seriesIndex(source, kind: kind, key: $0, moment) }
     }
 
     /// Records a value of a series whose windows arrive as lines.

@@ -22,7 +22,6 @@ package enum RecordedLine {
 /// The state of the agent whose feed is relayed, from its lines about itself. Its sources, series and endpoints are in
 /// the same tables as our own.
 struct RemoteFeed: Sendable {
-    private(set) var run = ""
     /// The width of a window, and the period for which lines are kept, from its `hello`.
     private(set) var interval: Duration?
     private(set) var history: Duration?
@@ -37,7 +36,7 @@ struct RemoteFeed: Sendable {
     private(set) var asOf = 0
     /// The number of further endpoints and sources that did not fit in its `stats`.
     private(set) var moreEndpoints = 0
-    private(set) var moreSources = 0
+    var moreSources = 0
     /// Its newest `agent` line.
     private(set) var agent: Line.Agent?
     /// The agents of its fleet, if it is a hub.
@@ -66,10 +65,9 @@ struct RemoteFeed: Sendable {
 
     /// Applies a line's statements about the agent itself.
     mutating func apply(_ line: Line) {
-        if line.agent != nil { hasAgents = true }
         switch line.body {
         case .hello(let hello):
-            (run, interval, history, saysFleet) = (hello.run, hello.interval, hello.history, hello.isFleet)
+            (interval, history, saysFleet) = (hello.interval, hello.history, hello.isFleet)
             (hasBegun, hasEnded) = (true, false)
         case .stats(let stats) where stats.asOf >= lastSequence:
             (asOf, moreEndpoints, moreSources) = (stats.asOf, stats.moreEndpoints, stats.moreSources)
@@ -79,10 +77,19 @@ struct RemoteFeed: Sendable {
         case .bye: hasEnded = true
         default: break
         }
-        if let sequence = line.seq { lastSequence = sequence }
+        guard line.seq == nil else { return }
+        advance(to: line.time, onlyForward: false)
+    }
+
+    /// Applies a numbered line.
+    mutating func apply(_ line: Line, sequence: Int) {
+        lastSequence = sequence
         let isEvent = if case .data = line.body { true } else { false }
-        advance(to: line.time, onlyForward: line.seq != nil && (isEvent || line.agent != nil))
-        if let agent = line.agent { agents.apply(line, of: agent, at: clock ?? line.time) }
+        advance(to: line.time, onlyForward: isEvent || line.agent != nil)
+        apply(line)
+        guard let agent = line.agent else { return }
+        hasAgents = true
+        agents.apply(line, of: agent, at: clock ?? line.time)
     }
 
     /// Moves the agent's time to that of a line. An event's own time only moves it forward.
@@ -123,6 +130,8 @@ struct PlainNames: Sendable {
         var endpoint: Int?
         /// Whether it is a latency line with the status that nothing has changed.
         var isConfirmation = false
+        /// Whether there is no room for the series.
+        var isRefused = false
     }
 
     // Bound: series and endpoints whose lines are relayed without decoding | 4,096, with names of 1 KiB each | lines of

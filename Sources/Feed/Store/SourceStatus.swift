@@ -32,6 +32,13 @@ package struct SourceStatus: Sendable, Equatable {
 }
 
 extension SourceStatus {
+    /// Whether both describe a source alike, whatever its state.
+    func isDescribed(like other: SourceStatus) -> Bool {
+        var other = other
+        (other.state, other.since) = (state, since)
+        return self == other
+    }
+
     package static let longestPointer = 256
 
     /// Nil for a pointer that is too long: a part of one would lead elsewhere.

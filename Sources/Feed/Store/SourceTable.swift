@@ -21,6 +21,8 @@ struct SourceTable: Sendable {
         var code: String?
         /// Whether it has ended by itself.
         var hasEnded = false
+        /// Whether only an endpoint of a relayed feed names it, so that it is listed with its first line.
+        var isImplied = false
         var answers = CodeTally()
         var errors = CodeTally()
     }
@@ -46,6 +48,8 @@ struct SourceTable: Sendable {
     private var order: [Int] = []
     /// In the order they were released.
     private var released: [Int] = []
+    /// The number of sources that only endpoints name.
+    private var implied = 0
 
     // Bound: name and type of a source | 1,024 bytes each | cut
     /// The size of reserved memory for names depends on this; real names are far shorter.
@@ -109,48 +113,62 @@ struct SourceTable: Sendable {
     // MARK: Sources of a relayed feed
 
     /// Returns the source with this name, added if it is new; nil when the limit is reached.
+    ///
+    /// - Parameter isListed: false for a source that only an endpoint names. There may be as many of these again.
     mutating func find(
         _ name: String, isListed: Bool, at time: Timestamp, generation: inout Int, atMost limit: Int
     ) -> SourceID? {
-        if let known = source(named: name) { return known }
-        guard sources.count < limit else { return nil }
+        if let known = source(named: name) {
+            if isListed, sources[known.index]?.isImplied == true {
+                sources[known.index]?.isImplied = false
+                sources[known.index]?.isRetired = false
+                implied -= 1
+            }
+            return known
+        }
+        guard (isListed ? sources.count - implied : implied) < limit else { return nil }
+        if !isListed { implied += 1 }
         generation += 1
         let name = LineEncoder.cut(name, at: Self.longestName)
         let status = SourceStatus(source: name, state: .starting, since: time)
-        return add(Source(name: name, prefix: [], status: status, isRetired: !isListed, generation: generation))
+        return add(
+            Source(
+                name: name, prefix: [], status: status, isRetired: !isListed, generation: generation,
+                isImplied: !isListed))
     }
 
     /// Replaces the list of sources by an agent's; removes the descriptions of all others.
     ///
     /// - Parameter heard: the time of the last success for sources that are ok and have sent nothing yet.
+    /// - Returns: whether a description has changed, and the number of sources without room.
     mutating func list(
         _ said: [SourceStatus], heard: Timestamp?, at time: Timestamp, generation: inout Int, atMost limit: Int
-    ) {
-        for index in sources.indices {
-            guard let status = sources[index]?.status else { continue }
-            sources[index]?.status = SourceStatus(source: status.source, state: status.state, since: status.since)
-            sources[index]?.isRetired = true
-        }
+    ) -> (isNews: Bool, refused: Int) {
+        var (isNews, refused) = (false, 0)
+        var listed: Set<Int> = []
         for var status in said {
             guard let id = find(status.source, isListed: true, at: time, generation: &generation, atMost: limit),
                 let known = sources[id.index]
-            else { continue }
+            else {
+                refused += 1
+                continue
+            }
+            listed.insert(id.index)
             status.source = known.name
             status.type = status.type.map { LineEncoder.cut($0, at: Self.longestName) }
+            if known.isRetired || !status.isDescribed(like: known.status) { isNews = true }
             status.since = status.since ?? (known.status.state == status.state ? known.status.since : time)
             sources[id.index]?.status = status
             sources[id.index]?.isRetired = false
             if status.state == .ok, known.heard == nil { sources[id.index]?.heard = heard }
         }
-    }
-
-    /// The descriptions of the listed sources, without their states.
-    var descriptions: [SourceStatus] {
-        statuses.map { status in
-            var status = status
-            (status.state, status.since) = (.starting, nil)
-            return status
+        for index in sources.indices where !listed.contains(index) && sources[index]?.isRetired == false {
+            guard let status = sources[index]?.status else { continue }
+            sources[index]?.status = SourceStatus(source: status.source, state: status.state, since: status.since)
+            sources[index]?.isRetired = true
+            isNews = true
         }
+        return (isNews, refused)
     }
 
     // MARK: -

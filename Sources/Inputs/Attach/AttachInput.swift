@@ -111,7 +111,7 @@ package actor AttachInput {
         }
         do {
             return try await peer.read(
-                connection, isResuming: run != nil, silence: { nil },
+                connection, isResuming: run != nil, window: { nil },
                 receive: { items in
                     try await self.pass(items, of: connection.value)
                     return nil

@@ -104,9 +104,9 @@ struct PeerLines {
 struct PeerEnding {
     var code: Failure.Code
     var reason: String
-    /// Whether the peer did what no agent does: then it is not asked again at once, however long it lasted.
+    /// Whether the peer broke the protocol: then the backoff is not reset, however long the connection lasted.
     var isBreach = false
-    /// Whether it will not be otherwise the next time, and was said.
+    /// Whether the store refused the agent and has reported it: the next attempt is a minute later.
     var isFinal = false
 
     static func breach(_ reason: String) -> PeerEnding {
@@ -122,8 +122,10 @@ struct PeerReader {
     let loop: EventLoop
     private let buffer = ReadBuffer(count: 64 << 10)
 
-    /// Lines that are passed on together: what one of them costs is up to who wrote it.
+    /// The most lines handed on together, because their sender decides what each costs.
     private static let linesAtOnce = 16
+    /// The number of windows without a line after which a connection counts as dead, if its end does not show by itself.
+    private static let silentWindows = 3
 
     init(of transport: any FeedTransport, for store: EventStore, on loop: EventLoop) {
         (self.transport, self.store, self.loop) = (transport, store, loop)
@@ -133,12 +135,12 @@ struct PeerReader {
     ///
     /// - Parameters:
     ///   - isResuming: whether the agent was told of a place that the feed is to go on from.
-    ///   - silence: how long nothing may come over a connection whose end does not show by itself; nil for as long as it likes.
-    ///   - receive: gets lines and faults in their order, until it says why nothing more is to be read.
+    ///   - window: the width of the agent's windows; nil if it may be silent for any time.
+    ///   - receive: receives lines and faults in their order; returns the reason to stop, if there is one.
     /// - Throws: `SystemError`; `CancellationError`.
     func read(
         _ connection: LoopBound<any ByteStream>, isResuming: Bool, isolation: isolated any Actor = #isolation,
-        silence: () -> Duration?, receive: ([PeerLines.Item]) async throws -> PeerEnding?
+        window: () -> Duration?, receive: ([PeerLines.Item]) async throws -> PeerEnding?
     ) async throws -> PeerEnding {
         let stream = connection.value
         var peer = PeerLines(isResuming: isResuming, greetsFirst: transport.greetsFirst)
@@ -149,8 +151,10 @@ struct PeerReader {
             try await store.admit()
             if !hasMore {
                 guard let count = try stream.read(into: buffer.memory) else {
-                    guard try await waitForMore(of: stream, atMost: transport.showsItsEnd ? nil : silence()) else {
-                        return PeerEnding(code: .timeout, reason: "the agent has said nothing for 3 windows")
+                    let silence = transport.showsItsEnd ? nil : window().map { $0 * Self.silentWindows }
+                    guard try await waitForMore(of: stream, atMost: silence) else {
+                        let reason = "the agent has said nothing for \(Self.silentWindows) windows"
+                        return PeerEnding(code: .timeout, reason: reason)
                     }
                     continue
                 }
@@ -169,15 +173,20 @@ struct PeerReader {
                     case .breach(let reason): ending = .breach(reason)
                     case let item?: items.append(item)
                     }
-                    if !hasMore { break }
+                    if !hasMore || items.last.map(Self.isCostly) == true { break }
                 }
-                // Those before a breach too: nobody would ask for them again.
+                // Lines before a breach are handed on too, because the feed resumes behind them.
                 if let ending = try await receive(items) ?? ending { return ending }
                 if !hasMore, peer.isTooLong { return .breach(PeerLines.tooLong) }
             } while hasMore && slice.goesOn()
             // An agent that writes as fast as it is read would otherwise have the loop to itself.
             try await loop.sleep(for: .zero)
         }
+    }
+
+    /// Whether an item costs as much as many others: `stats` name all sources and endpoints.
+    private static func isCostly(_ item: PeerLines.Item) -> Bool {
+        if case .line(let line, _) = item, case .stats = line.body { true } else { false }
     }
 
     /// Waits until there may be more to read; false when nothing has come for too long.

@@ -24,8 +24,6 @@ package actor FleetInput: Input {
     private var asked: [(source: String, work: @Sendable () async throws(HTTPFailure) -> Void)] = []
     private let hasAsked: Wakeup
 
-    /// How many windows without a line mean that a connection is dead which does not tell that by itself.
-    private static let silentWindows = 3
     // Bound: poll requests by HTTP that wait to be passed on to an agent | 16 | refused
     private static let mostAsked = 16
     /// The pause before we try an agent again that cannot be a member.
@@ -118,7 +116,7 @@ package actor FleetInput: Input {
         }
         do {
             return try await peer.read(
-                connection, isResuming: place != nil, silence: { self.interval * Self.silentWindows },
+                connection, isResuming: place != nil, window: { self.interval },
                 receive: { await self.receive($0, of: connection.value, id) })
         } catch let error as SystemError {
             return PeerEnding(code: .reset, reason: "the connection to the agent broke: \(error.reason)")

@@ -316,7 +316,7 @@ final class ReaderConnection: @unchecked Sendable {
 
     /// Refuses a request that is too long, and closes.
     private func refuse() {
-        stage = .ending
+        if stage == .open { stage = .ending }
         answers.append(
             .lastRefusal(Failure(.lineTooLong, "a request has \(ReaderRequest.longest) bytes at the most")))
     }

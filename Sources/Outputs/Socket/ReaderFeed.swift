@@ -2,9 +2,9 @@ internal import Feed
 internal import Journal
 internal import Reactor
 
-/// What comes next for one reader, by its terms: lines of the log, or older ones from the journal. Whoever asks does not know which.
+/// Chooses the next bytes for one reader: from the journal while it has older lines, then from the log.
 ///
-/// It has no task and waits for nothing: `next` says that there is nothing for now, and `call` is called once there may be.
+/// It has no task: `next` returns `.nothing`, and `call` is called when there may be more.
 ///
 /// Unchecked: touched on the loop only, as everything it is called by is.
 final class ReaderFeed: @unchecked Sendable {
@@ -40,8 +40,8 @@ final class ReaderFeed: @unchecked Sendable {
     /// How far the beginning of the connection is.
     private enum Greeting {
         case owed
-        /// It has asked before it is known whose feed this is: the answer, a second `hello`, follows the first. Further requests
-        /// wait.
+        /// It sent a request before the feed's run was known. It gets the greeting twice: as the start of the connection,
+        /// and as the answer. Further requests wait.
         case owedTwice
         case given
     }
@@ -55,14 +55,14 @@ final class ReaderFeed: @unchecked Sendable {
     private var filter: LineFilter? { terms.filter }
     private var position = Position.log
     private var greeting = Greeting.owed
-    /// The number of the line before which it ends.
+    /// The sequence number at which an answer with `until` ends, exclusive.
     private var goal: Int?
-    /// How many bytes of lines it has come to, one behind the other, that are later than all that it asked for. Events have times
-    /// of their own: with a page of later ones nothing is missed any more.
+    /// Bytes of consecutive lines later than `until`; after a page of them, missing lines no longer matter, although
+    /// events have times of their own.
     private var overBytes = 0
     private var isOver: Bool { overBytes >= PastReading.pageBytes }
-    /// What comes before the next line of the log, if one comes; if none does, the run that the journal's lines ended with and
-    /// its last line, for the `bye`.
+    /// The greeting to write before the next log line, if one comes; otherwise `bye` names this older run and its last
+    /// line.
     private var pending: (greeting: [UInt8], run: String, last: Int)?
     /// What follows the next `hello`.
     private var failure: [UInt8] = []

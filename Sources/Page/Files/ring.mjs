@@ -1,6 +1,6 @@
 // Bounded queues: the twins of Sources/Feed/Board/{BoardRing,BoardHistories,BoardBudget}.swift.
 
-/** Elements enter at its end; once it is full the oldest makes room for each. Its memory doubles as it fills. */
+/** Elements enter at its end; once it is full the oldest makes room for each. Its memory doubles as it fills and halves as it empties. */
 export class Ring {
     #slots = []
     #head = 0
@@ -25,7 +25,7 @@ export class Ring {
 
     append(element) {
         if (this.count === this.capacity) this.removeFirst()
-        if (this.count === this.#slots.length) this.#grow()
+        if (this.count === this.#slots.length) this.#resize(grown(this.#slots.length, this.capacity))
         this.#slots[this.#place(this.count)] = element
         this.count += 1
     }
@@ -36,6 +36,7 @@ export class Ring {
         this.#slots[this.#head] = undefined
         this.#head = this.#place(1)
         this.count -= 1
+        if (isWasteful(this.count, this.#slots.length)) this.#resize(this.#slots.length / 2)
         return element
     }
 
@@ -54,15 +55,21 @@ export class Ring {
         return place < this.#slots.length ? place : place - this.#slots.length
     }
 
-    #grow() {
-        const larger = new Array(grown(this.#slots.length, this.capacity)).fill(undefined)
-        for (let place = 0; place < this.count; place += 1) larger[place] = this.#slots[this.#place(place)]
-        this.#slots = larger
+    /** The number of elements that there is room for. */
+    get room() {
+        return this.#slots.length
+    }
+
+    #resize(size) {
+        const resized = new Array(Math.floor(size)).fill(undefined)
+        for (let place = 0; place < this.count; place += 1) resized[place] = this.#slots[this.#place(place)]
+        this.#slots = resized
         this.#head = 0
     }
 }
 
 const grown = (size, capacity) => Math.min(Math.max(4, size * 2), capacity)
+const isWasteful = (count, size) => size > 64 && count < size / 4
 
 /** A ring of values at times, in arrays of numbers: three numbers a point instead of an object. */
 export class PointRing {
@@ -94,16 +101,7 @@ export class PointRing {
 
     append({ time, value, sequence }) {
         if (this.count === this.capacity) this.removeFirst()
-        const size = this.#numbers[0].length
-        if (this.count === size) {
-            this.#numbers = this.#numbers.map(old => {
-                const larger = new Float64Array(grown(size, this.capacity))
-                larger.set(old.subarray(this.#head))
-                larger.set(old.subarray(0, this.#head), size - this.#head)
-                return larger
-            })
-            this.#head = 0
-        }
+        if (this.count === this.room) this.#resize(grown(this.room, this.capacity))
         const place = this.#place(this.count)
         this.#numbers[0][place] = time
         this.#numbers[1][place] = value
@@ -114,6 +112,24 @@ export class PointRing {
     removeFirst() {
         this.#head = this.#place(1)
         this.count -= 1
+        if (isWasteful(this.count, this.room)) this.#resize(this.room / 2)
+    }
+
+    /** The number of points that there is room for. */
+    get room() {
+        return this.#numbers[0].length
+    }
+
+    #resize(size) {
+        const [head, end] = [this.#head, this.#head + this.count]
+        const room = this.room
+        this.#numbers = this.#numbers.map(old => {
+            const resized = new Float64Array(Math.floor(size))
+            resized.set(old.subarray(head, Math.min(end, room)))
+            if (end > room) resized.set(old.subarray(0, end - room), room - head)
+            return resized
+        })
+        this.#head = 0
     }
 
     #place(offset) {

@@ -1,7 +1,8 @@
-import Feed
 import Reactor
 import TestSupport
 import Testing
+
+@testable import Feed
 
 @Suite(.limited) struct BoardPointsTests {
     @Test(arguments: [(1, 1), (1, 3), (4, 10), (16, 40), (100, 90)])
@@ -38,6 +39,24 @@ import Testing
                     #expect(points.isTrimmed(series) == trimmed.contains(series), "seed \(random.seed)")
                 }
             }
+        }
+    }
+
+    @Test func aRingGivesMemoryBackAsItEmpties() {
+        var random = SeededGenerator(seed: 7)
+        var ring = BoardRing<Int>(capacity: 4_096)
+        var twin: [Int] = []
+        for phase in 0..<12 {
+            let count = Int(random.next() % 4_096)
+            for number in 0..<count {
+                ring.append(number)
+                twin.append(number)
+            }
+            twin = twin.suffix(4_096)
+            let rest = phase % 3 == 0 ? 0 : twin.count / 7
+            while ring.count > rest { ring.removeFirst() }
+            twin = twin.suffix(rest)
+            #expect(Array(ring) == twin && ring.room <= max(64, rest * 4), "seed \(random.seed)")
         }
     }
 

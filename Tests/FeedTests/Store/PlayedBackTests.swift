@@ -20,12 +20,27 @@ import Testing
     /// A feed of some sources: values, some of them late or missing, failures, answers, windows, what the agent says of itself,
     /// what the sources are, and a clock that is set back.
     private static func feed(_ random: inout SeededGenerator, _ count: Int) -> [String] {
-        // A board knows a source by its first line, a store by what lists it.
-        let listed = (0..<4).map { "{\"source\":\"s\($0)\",\"state\":\"starting\"}" }.joined(separator: ",")
-        let stats =
-            "{\"type\":\"stats\",\"time\":\(time(0)),\"as_of\":0,\"endpoints\":[],\"sources\":[\(listed)]}"
-        var lines = [hello, stats]
-        for seq in 1...count {
+        var lines = [hello]
+        // These add no source. A source is there with its first event, answer, error or progress.
+        for (type, rest) in [
+            (
+                "window",
+                #""series":"w/0","start":"2020-09-13T12:26:40.000000Z","seconds":10,"last":1,"last_seq":1,"count":1,"min":1,"max":1,"mean":1"#
+            ),
+            ("lost", #""from":1,"to":2,"agent":"web2","origin_run":"b""#), ("novel", #""a":1"#),
+            ("restart", #""last_run":"r0""#),
+        ] {
+            let seq = lines.count
+            lines.append(
+                "{\"seq\":\(seq),\"time\":\(time(0)),\"type\":\"\(type)\",\"source\":\"\(type)\",\(rest)}")
+        }
+        for source in 0..<4 {
+            let seq = lines.count
+            lines.append(
+                "{\"seq\":\(seq),\"time\":\(time(0)),\"type\":\"progress\",\"source\":\"s\(source)\",\"done\":1}")
+        }
+        let begun = lines.count - 1
+        for seq in (begun + 1)...(begun + count) {
             let source = "s\(Int.random(in: 0..<4, using: &random))"
             let late = Int.random(in: 0..<5, using: &random) == 0 ? Int.random(in: 0..<60_000, using: &random) : 0
             // By so much is the time of any line behind now and then.
@@ -249,6 +264,65 @@ extension PlayedBackTests {
             // A key of more than 1,024 bytes has no series.
             #expect(values == (4_202...8_400).map { Double($0) })
             #expect(await store.sourceStates.map(\.source.utf8.count) == [1_024, 1])
+        }
+    }
+
+    /// A relaying store, and what it is told: `hello` and a `stats` line with these members.
+    private static func relay(
+        _ stats: String, limits: FeedState.Limits = .init(), then more: [String] = [],
+        _ body: @escaping @Sendable (EventStore) async throws -> Void
+    ) async throws {
+        try await withLoop(virtual: true) { loop in
+            let wall = SteppedWallClock(following: loop.clock, startingAt: Timestamp(seconds: 1_600_000_000))
+            let store = EventStore(
+                on: loop, wall: wall, identity: AgentIdentity(run: "own", version: "1", started: wall.now),
+                limits: limits, isRelay: true)
+            let texts = [hello, "{\"type\":\"stats\",\"time\":\(time(0)),\(stats)}"] + more
+            for text in texts {
+                let bytes = Bytes(text.utf8)
+                await store.relay([RelayedLine(try LineDecoder.decode(bytes), bytes: bytes)])
+            }
+            try await body(store)
+        }
+    }
+
+    @Test func theGreatestNumbersMoveAReaderNowhere() async throws {
+        try await Self.relay(#""as_of":9223372036854775807,"endpoints":[],"sources":[]"#) { store in
+            let (reader, _) = await store.open("reader", from: .after(.max))
+            _ = await store.move(reader, to: .after(.max), of: "r1", isFiltered: false)
+            #expect(await store.place(of: reader) == .max)
+        }
+    }
+
+    @Test func aSourceThatOnlyAnEndpointNamesIsListedWithItsFirstLine() async throws {
+        var limits = FeedState.Limits()
+        limits.remoteSources = 2
+        let endpoints = ["late", "gone", "more"].map { name in
+            "{\"endpoint\":\"GET http://a/\",\"source\":\"\(name)\",\"count\":1,\"errors\":0,\"last_ms\":1,\"mean_ms\":1,\"min_ms\":1,"
+                + "\"p50_ms\":1,\"p90_ms\":1,\"p95_ms\":1,\"p99_ms\":1,\"max_ms\":1}"
+        }.joined(separator: ",")
+        let line =
+            "{\"seq\":1,\"time\":\(Self.time(1)),\"type\":\"t\",\"source\":\"late\",\"series\":\"late\",\"value\":1}"
+        // Sources of endpoints take no room from listed ones, and there may be as many of them again.
+        let stats =
+            "\"as_of\":0,\"endpoints\":[\(endpoints)],\"sources\":[{\"source\":\"a\",\"state\":\"ok\"}],\"more_sources\":1"
+        try await Self.relay(stats, limits: limits) { store in
+            #expect(await store.sourceStates.map(\.source) == ["a"])
+            #expect(await store.endpoints.map(\.source) == ["late", "gone"])
+        }
+        try await Self.relay(stats, limits: limits, then: [line]) { store in
+            #expect(await store.sourceStates.map(\.source).sorted() == ["a", "late"])
+        }
+    }
+
+    @Test func sourcesWithoutRoomAreCounted() async throws {
+        var limits = FeedState.Limits()
+        limits.remoteSources = 2
+        let sources = (0..<5).map { "{\"source\":\"s\($0)\",\"state\":\"ok\"}" }.joined(separator: ",")
+        try await Self.relay("\"as_of\":0,\"endpoints\":[],\"sources\":[\(sources)],\"more_sources\":4", limits: limits)
+        { store in
+            let greeting = String(decoding: await store.greeting(isFiltered: false), as: UTF8.self)
+            #expect(greeting.contains("\"more_sources\":7"), "\(greeting)")
         }
     }
 
