@@ -67,7 +67,9 @@ struct RemoteFeed: Sendable {
     mutating func apply(_ line: Line) {
         switch line.body {
         case .hello(let hello):
-            (interval, history, saysFleet) = (hello.interval, hello.history, hello.isFleet)
+            // The limits of our own settings: what is late, and what is kept, goes by these.
+            interval = min(max(hello.interval, .seconds(1)), .seconds(3_600))
+            (history, saysFleet) = (hello.history, hello.isFleet)
             (hasBegun, hasEnded) = (true, false)
         case .stats(let stats) where stats.asOf >= lastSequence:
             (asOf, moreEndpoints, moreSources) = (stats.asOf, stats.moreEndpoints, stats.moreSources)

@@ -19,6 +19,8 @@ package actor AttachInput {
         case connected
         /// A complaint of the agent about our request; the first one in a connection.
         case warned(String)
+        /// A line that cannot be read, and that a gap names; the first one in a connection.
+        case unreadable(LineFault)
         /// The connection is gone; `retryIn` is nil when there is no retry.
         case lost(reason: String, retryIn: Duration?)
 
@@ -30,6 +32,7 @@ package actor AttachInput {
             switch self {
             case .connected: nil
             case .warned(let message): "the agent says: \(message)"
+            case .unreadable(let fault): "a line of the agent cannot be read, and is left out: \(fault)"
             case .lost(let reason, nil): "the agent is lost: \(reason)"
             case .lost(let reason, let pause?): "\(reason); next try in \(pause.shortText)"
             }
@@ -47,6 +50,7 @@ package actor AttachInput {
     private var lastSequence = 0
     /// Whether it was told what the agent says of what we asked for.
     private var isWarned = false
+    private var isFaultTold = false
 
     /// How long a new run waits for readers that still lack lines of the previous run and exert no backpressure.
     private static let timeForReaders = Duration.seconds(1)
@@ -94,7 +98,7 @@ package actor AttachInput {
 
     /// Reads one connection to its end, and says why it ended.
     private func readOnce() async throws -> PeerEnding {
-        (greeted, isWarned) = (nil, false)
+        (greeted, isWarned, isFaultTold) = (nil, false, false)
         let connection: LoopBound<any ByteStream>
         do {
             // The greeting and a replay come first all the same; what is known of it is left out.
@@ -121,10 +125,15 @@ package actor AttachInput {
         }
     }
 
-    /// Passes lines on. What is no line is left out: its number is missing, and becomes a gap.
+    /// Relays lines. What is no line is left out: its number is missing, and becomes a gap.
     private func pass(_ items: [PeerLines.Item], of stream: any ByteStream) async throws {
         var lines: [RelayedLine] = []
-        for case .line(let line, let bytes) in items {
+        for item in items {
+            if case .fault(let fault) = item, !isFaultTold {
+                isFaultTold = true
+                await tell(.unreadable(fault))
+            }
+            guard case .line(let line, let bytes) = item else { continue }
             if self.stream == nil {
                 self.stream = stream
                 greeted = loop.clock.now

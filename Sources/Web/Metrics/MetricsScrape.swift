@@ -80,7 +80,8 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
 
     /// Copies the next bytes of the answer.
     func next(into buffer: UnsafeMutableRawBufferPointer) -> HTTPStream.Step {
-        if offset == piece.count {
+        // The last part may come to nothing.
+        while offset == piece.count {
             guard part != nil else { return .end }
             // Must not mix two runs; the reader notices that the answer is incomplete.
             guard store.assumeIsolated({ $0.identity.run }) == walk.run else { return .broken(byReset: false) }

@@ -104,7 +104,7 @@ struct ViewOutput: Sendable {
         let connection: TerminalView.Connection
         switch status {
         case .connected: connection = .open
-        case .warned: return
+        case .warned, .unreadable: return
         case .lost(let reason, let retryIn):
             let now = platform.wall.now
             connection = .lost(reason: Sanitizer.visible(reason), since: now, retryAt: retryIn.map { now + $0 })

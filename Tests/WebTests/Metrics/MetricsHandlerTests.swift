@@ -240,6 +240,20 @@ import Testing
         }
     }
 
+    /// A piece is full at some of these lengths when all has been told.
+    @Test(arguments: [nil, "application/openmetrics-text"] as [String?])
+    func anyLengthComesToItsEnd(_ format: String?) async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop)
+            let aqi = await stage.register("aqi")
+            for index in 0..<160 {
+                await stage.publish(Double(index), key: Array("\(index)".utf8), from: aqi)
+                let scrape = try stage.scrape(format)
+                #expect(scrape.faults.isEmpty)
+            }
+        }
+    }
+
     /// Whatever comes and goes between two pieces, nothing is there twice.
     @Test(arguments: [1, 2, 3] as [UInt64])
     func whatChangesMeanwhileIsToldOnceAtMost(_ seed: UInt64) async throws {
