@@ -168,7 +168,7 @@ import Testing
                 EndpointStatistics(endpoint: $0.name, source: $0.source, histogram: $0.histogram)
             }, memory: board.memory.last?.sample,
             agent: board.agent.map { AgentSample(loopLag: $0.loopLag, cpu: $0.cpu) }, events: board.agent?.events,
-            silence: board.clock.map { now - $0 })
+            silence: board.clock.map { max(.zero, now - $0) })
         // One of which there are only windows has none.
         told.series = board.series.compactMap { series in
             series.newest.map { "\(series.name) \($0.value) \($0.microseconds)" }
@@ -200,6 +200,112 @@ import Testing
 }
 
 extension PlayedBackTests {
+    private static func stats(
+        asOf: Int, _ sources: [String], endpoints: String = "", at milliseconds: Int = 0
+    ) -> String {
+        let sources = sources.map { "{\"source\":\($0)}" }.joined(separator: ",")
+        return "{\"type\":\"stats\",\"time\":\(time(milliseconds)),\"as_of\":\(asOf),"
+            + "\"endpoints\":[\(endpoints)],\"sources\":[\(sources)]}"
+    }
+
+    private static func line(_ seq: Int, at milliseconds: Int, _ rest: String) -> String {
+        "{\"seq\":\(seq),\"time\":\(time(milliseconds)),\(rest)}"
+    }
+
+    private static let memory = #""type":"memory","source":"s","rss_bytes":1,"peak_bytes":2,"private_bytes":3"#
+    private static let sample = #""type":"agent","source":"s","events":1,"readers":2,"loop_lag_ms":0.5,"cpu_ms":3"#
+    private static let ofAgent = #""agent":"web1","origin_run":"ra","origin_seq":1"#
+
+    /// What no feed of the other test has, or one of them seldom.
+    private static let rare: [(about: String, lines: [String])] = [
+        (
+            "stats from before a gap are too old",
+            [
+                hello, stats(asOf: 0, [#""s","state":"starting""#]),
+                "{\"type\":\"gap\",\"time\":\(time(100)),\"from\":1,\"to\":50,\"reason\":\"slow_reader\"}",
+                stats(asOf: 40, [#""s","state":"failing""#], at: 200),
+            ]
+        ),
+        (
+            "an agent's line does not set the clock back, whatever it says",
+            [
+                hello, stats(asOf: 0, [#""web1.s","state":"starting","every_s":1"#]),
+                line(1, at: 5_000, "\"type\":\"progress\",\"source\":\"web1.s\",\"done\":1,\(ofAgent)"),
+                line(2, at: 2_000, "\"type\":\"progress\",\"source\":\"web1.s\",\"done\":2,\(ofAgent)"),
+            ]
+        ),
+        (
+            "a source of the same state, of which no start is said, has the one it had",
+            [
+                hello, stats(asOf: 0, [#""s","state":"starting""#]),
+                line(1, at: 1_000, #""type":"progress","source":"s","done":1"#),
+                stats(asOf: 1, [#""s","state":"ok""#], at: 9_000),
+            ]
+        ),
+        (
+            "a summary of as many answers, but other errors, takes the place of what is known",
+            [
+                hello, stats(asOf: 0, [#""s","state":"starting""#]),
+                line(1, at: 0, "\"type\":\"latency\",\"source\":\"s\",\(answer)"),
+                stats(
+                    asOf: 1, [#""s","state":"ok""#],
+                    endpoints: #"{"endpoint":"GET http://a/b","source":"s","count":1,"errors":7,"last_ms":1,"#
+                        + #""mean_ms":1,"min_ms":1,"p50_ms":1,"p90_ms":1,"p95_ms":1,"p99_ms":1,"max_ms":1}"#),
+            ]
+        ),
+        (
+            "another run has sent neither memory nor counts",
+            [
+                hello, stats(asOf: 0, [#""s","state":"starting""#]), line(1, at: 0, memory), line(2, at: 0, sample),
+                hello.replacing("\"r1\"", with: "\"r2\""), stats(asOf: 0, [#""s","state":"starting""#]),
+            ]
+        ),
+        (
+            "the memory of a fleet's agent is not the fleet's own",
+            [
+                hello, stats(asOf: 0, [#""s","state":"starting""#, #""web1.s","state":"starting""#]),
+                line(1, at: 0, memory),
+                line(
+                    2, at: 0,
+                    #""type":"memory","source":"web1.s","rss_bytes":7,"peak_bytes":8,"private_bytes":9,"# + ofAgent),
+            ]
+        ),
+        (
+            "a series has its newest value, however long the feed is",
+            [hello, stats(asOf: 0, [#""s","state":"starting""#])]
+                + (1...30).map {
+                    line($0, at: $0 * 120_000, "\"type\":\"t\",\"source\":\"s\",\"series\":\"s\",\"value\":\($0)")
+                }
+        ),
+    ]
+
+    @Test(arguments: rare.indices) func saysTheSameOfRareLinesToo(_ index: Int) async throws {
+        let (about, lines) = Self.rare[index]
+        let (told, _) = try await Self.told(lines, asking: 1)
+        #expect(try Self.folded(lines) == told, "\(about)")
+    }
+
+    /// The agent's clock may be ahead of the hub's.
+    @Test func nobodyWasHeardInTheFuture() async throws {
+        try await withLoop(virtual: true) { loop in
+            let wall = SteppedWallClock(following: loop.clock, startingAt: Timestamp(seconds: 1_600_000_000))
+            let store = EventStore(
+                on: loop, wall: wall, identity: AgentIdentity(run: "own", version: "1", started: wall.now),
+                isRecording: true)
+            let peer =
+                "\"type\":\"peer\",\"source\":\"web1.s\",\"state\":\"live\",\"since\":\(Self.time(0)),"
+                + "\"heard\":\(Self.time(30_000)),\"lost\":0,\"agent\":\"web1\""
+            for text in [Self.hello, Self.line(1, at: 0, peer)] {
+                let bytes = Bytes(text.utf8)
+                await store.relayOne(bytes, try LineDecoder.decode(bytes))
+            }
+            for age in [.zero, .zero, .seconds(10)] as [Duration] {
+                #expect(await store.firstMember?.age == age)
+                try await loop.sleep(for: .seconds(20))
+            }
+        }
+    }
+
     private static let answer =
         #""endpoint":"GET http://a/b","status":200,"ms":1,"dns_ms":0,"connect_ms":0,"tls_ms":0,"wait_ms":0,"receive_ms":0,"bytes":1,"reused":true,"late_ms":0"#
 
@@ -373,6 +479,11 @@ extension EventStore {
     fileprivate func source(behind walk: FeedWalk) -> (SourceNumbers, FeedWalk)? {
         var walk = walk
         return nextSource(&walk).map { ($0, walk) }
+    }
+
+    fileprivate var firstMember: MemberNumbers? {
+        var walk = walk
+        return nextMember(&walk)
     }
 
     fileprivate func series(behind walk: FeedWalk) -> (SeriesNumbers, FeedWalk)? {

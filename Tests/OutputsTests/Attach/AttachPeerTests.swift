@@ -35,6 +35,32 @@ import Testing
         #expect(said.first == "the agent says: the journal cannot be read" && said.count == 2)
     }
 
+    /// It is about a request, and each connection has one of its own.
+    @Test func aComplaintIsPassedOnOnceInEachConnection() async throws {
+        try await withLoop(virtual: true) { loop in
+            let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            let line = ControlLine.refusal(.disk, "the journal cannot be read", time: FeedStage.start)
+            let bytes = Array(Self.hello.utf8) + line + line
+            let said = LoopBound(Said())
+            let input = AttachInput(
+                store: relay.store, desk: relay.desk, on: loop, random: SeededGenerator(seed: 4),
+                tell: { if case .warned(let text) = $0 { said.value.texts.append(text) } },
+                connect: { loop in
+                    let (here, there) = SimulatedStream.pair(on: loop)
+                    _ = try bytes.withUnsafeBytes { bytes throws(SystemError) in try there.write(bytes) }
+                    there.endWriting()
+                    said.value.peers.append(there)
+                    return here
+                })
+            try await running {
+                try await input.run()
+            } while: {
+                while said.value.peers.count < 4 { try await loop.sleep(for: .milliseconds(100)) }
+            }
+            #expect(said.value.texts.count >= 3 && said.value.texts.count <= 4, "\(said.value.texts)")
+        }
+    }
+
     @Test(arguments: [0, 3 << 20]) func endsWhenThePeerSaysNothingUseful(length: Int) async throws {
         let said = try await Self.saidAbout(String(repeating: "x", count: length))
         #expect(said.count == 1)

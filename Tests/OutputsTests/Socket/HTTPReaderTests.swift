@@ -195,6 +195,24 @@ import Testing
         }
     }
 
+    /// A piece of events counts as a piece of lines does.
+    @Test func aStreamThatCatchesUpGivesOthersATurn() async throws {
+        try await Self.withStage { stage in
+            await stage.publish(2_000, text: 1_000)
+            let readers = Self.readers(stage)
+            let stream = try Self.connect(readers, stage, capacity: 8 << 20)
+            var pieces: [Int] = []
+            while stream.bytes.count < 2_000_000, pieces.count < 1_000 {
+                let before = stream.bytes.count
+                try await stage.loop.sleep(for: .zero)
+                try stream.read()
+                pieces.append(stream.bytes.count - before)
+            }
+            #expect(stream.bytes.count >= 2_000_000 && pieces.allSatisfy { $0 < 160 << 10 }, "\(pieces)")
+            readers.closeAll()
+        }
+    }
+
     private struct PlayedBackClock: WallClock {
         let rate: Double
         let playback: String?
