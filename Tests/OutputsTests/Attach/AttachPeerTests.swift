@@ -43,7 +43,7 @@ import Testing
             let bytes = Array(Self.hello.utf8) + line + line
             let said = LoopBound(Said())
             let input = AttachInput(
-                store: relay.store, desk: relay.desk, on: loop, random: SeededGenerator(seed: 4),
+                store: relay.store, polls: relay.polls, on: loop, random: SeededGenerator(seed: 4),
                 tell: { if case .warned(let text) = $0 { said.value.texts.append(text) } },
                 connect: { loop in
                     let (here, there) = SimulatedStream.pair(on: loop)

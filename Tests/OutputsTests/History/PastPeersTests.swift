@@ -45,7 +45,7 @@ import Testing
             let peer = Peer(on: loop)
             let target = try PushTarget("unix:/x?resend=2000&control=\(sendsControl)")
             let output = PushOutput(
-                target, store: stage.feed.store, on: loop, random: SeededGenerator(seed: 1), history: stage.polls,
+                target, store: stage.feed.store, on: loop, random: SeededGenerator(seed: 1), history: stage.queue,
                 tell: { _ in }, connect: { try peer.connect() })
             stage.history.begin("r1")
             await stage.publish(100)
@@ -99,7 +99,7 @@ import Testing
             let peer = Peer(on: loop)
             let output = PushOutput(
                 try PushTarget("unix:/x?control=\(sendsControl)"), store: stage.feed.store, on: loop,
-                random: SeededGenerator(seed: 1), history: stage.polls, tell: { _ in },
+                random: SeededGenerator(seed: 1), history: stage.queue, tell: { _ in },
                 connect: { try peer.connect() })
             stage.history.begin("r1")
             try await stage.serving {
@@ -135,7 +135,7 @@ import Testing
             peer.isPresent = false
             let output = PushOutput(
                 try PushTarget("unix:/x"), store: stage.feed.store, on: loop, random: SeededGenerator(seed: 1),
-                history: stage.polls, tell: { _ in }, connect: { try peer.connect() })
+                history: stage.queue, tell: { _ in }, connect: { try peer.connect() })
             stage.history.begin("r1")
             try await stage.serving {
                 try await running {
@@ -157,7 +157,7 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let feed = await FeedStage(on: loop, run: "unknown", isRelay: true)
             let history = MemoryHistory()
-            let polls = JournalQueue(history, on: loop, worker: loop, wall: feed.wall)
+            let queue = JournalQueue(history, on: loop, worker: loop, wall: feed.wall)
             @Sendable func relay(_ run: String, _ numbers: ClosedRange<Int>) async throws {
                 let identity = AgentIdentity(run: run, version: "1", started: FeedStage.start)
                 let hello = ControlLine.hello(
@@ -171,7 +171,7 @@ import Testing
             let peer = Peer(on: loop)
             let output = PushOutput(
                 try PushTarget("unix:/x?control=true"), store: feed.store, on: loop, random: SeededGenerator(seed: 1),
-                history: polls, tell: { _ in }, connect: { try peer.connect() })
+                history: queue, tell: { _ in }, connect: { try peer.connect() })
             history.begin("r1")
             history.add(1...200, text: 100)
             if journal > 0 {
@@ -179,7 +179,7 @@ import Testing
                 history.add(1...3, text: 100)
             }
             try await running {
-                try await polls.run()
+                try await queue.run()
             } while: {
                 try await running {
                     try await output.run()

@@ -11,14 +11,14 @@ import Testing
     struct Stage: Sendable {
         let feed: FeedStage
         let history: MemoryHistory
-        let polls: JournalQueue
+        let queue: JournalQueue
 
         init(on loop: EventLoop, run: String = "r1", logCapacity: Int = 1 << 16, isRelay: Bool = false) async {
             feed = await FeedStage(on: loop, run: run, isRelay: isRelay) {
                 ($0.logCapacity, $0.history) = (logCapacity, .seconds(1_000_000))
             }
             history = MemoryHistory()
-            polls = JournalQueue(history, on: loop, worker: loop, wall: feed.wall)
+            queue = JournalQueue(history, on: loop, worker: loop, wall: feed.wall)
         }
 
         /// Publishes events, and has the journal keep what there is new, but for what `isKept` says no to.
@@ -45,11 +45,11 @@ import Testing
 
         /// Serves the feed while `body` runs.
         func serving<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
-            let (feed, polls) = (feed, polls)
+            let (feed, queue) = (feed, queue)
             return try await running {
-                try await polls.run()
+                try await queue.run()
             } while: {
-                try await feed.serving(history: polls) { _ in try await body() }
+                try await feed.serving(history: queue) { _ in try await body() }
             }
         }
 
@@ -253,13 +253,13 @@ import Testing
             let stage = await Stage(on: loop)
             stage.history.begin("r1")
             await stage.publish(2_000)
-            try await stage.feed.serving(history: stage.polls) { _ in
+            try await stage.feed.serving(history: stage.queue) { _ in
                 let reader = try stage.feed.connect(capacity: 1 << 20)
                 try await reader.ask(#"{"since":5,"run":"r1"}"#)
                 try await loop.sleep(for: .seconds(9))
-                #expect(await stage.polls.waiting == 1)
+                #expect(await stage.queue.waiting == 1)
                 try await loop.sleep(for: .seconds(2))
-                #expect(await stage.polls.waiting == 0)
+                #expect(await stage.queue.waiting == 0)
                 await stage.feed.store.finish("end")
                 let summary = try await Self.rest(of: reader)
                 #expect(summary.contains(" !6…") && Self.covers(summary, 6...2_000), "\(summary)")
@@ -272,16 +272,16 @@ import Testing
             let stage = await Stage(on: loop)
             stage.history.begin("r1")
             await stage.publish(2_000)
-            try await stage.feed.serving(history: stage.polls) { server in
+            try await stage.feed.serving(history: stage.queue) { server in
                 let leaving = try stage.feed.connect(capacity: 1 << 20)
                 let staying = try stage.feed.connect(capacity: 1 << 20)
                 for reader in [leaving, staying] { try await reader.ask(#"{"since":5,"run":"r1"}"#) }
                 try await loop.sleep(for: .seconds(1))
-                #expect(await stage.polls.waiting == 2)
+                #expect(await stage.queue.waiting == 2)
                 leaving.stream.close()
                 try await staying.ask(#"{"since":1990}"#)
                 try await loop.sleep(for: .seconds(1))
-                #expect(await stage.polls.waiting == 0)
+                #expect(await stage.queue.waiting == 0)
                 #expect(await server.readerCount == 1)
                 await stage.feed.store.finish("end")
                 #expect(try await Self.rest(of: staying).hasSuffix("1991…2000 bye(r1,2000)"))
@@ -310,7 +310,7 @@ import Testing
                 next += 1
             }
             #expect(next == 3_001 && pages < 200)
-            #expect(await stage.polls.waiting == 0)
+            #expect(await stage.queue.waiting == 0)
         }
     }
 
@@ -501,7 +501,7 @@ import Testing
         adjust(&wish)
         let readers = FeedReaders(
             store: stage.feed.store, polls: stage.feed.polls, on: stage.feed.loop, limits: ReaderLimits(),
-            seats: ReaderSeats(), history: stage.polls)
+            seats: ReaderSeats(), history: stage.queue)
         let (client, server) = SimulatedStream.pair(capacity: 32 << 20, on: stage.feed.loop)
         readers.admit(server, behind: Array("head\n".utf8), as: form, try wish.terms())
         try await stage.feed.loop.sleep(for: .seconds(1))

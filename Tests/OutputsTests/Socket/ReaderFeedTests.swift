@@ -13,9 +13,9 @@ import Testing
         return try wish.terms()
     }
 
-    private static func readers(_ stage: FeedStage, history: HistoryDesk? = nil) -> FeedReaders {
+    private static func readers(_ stage: FeedStage, history: JournalQueue? = nil) -> FeedReaders {
         FeedReaders(
-            store: stage.store, desk: stage.desk, on: stage.loop, limits: ReaderLimits(), seats: ReaderSeats(),
+            store: stage.store, polls: stage.polls, on: stage.loop, limits: ReaderLimits(), seats: ReaderSeats(),
             history: history)
     }
 
@@ -89,7 +89,7 @@ import Testing
             await stage.publish(500)
             let first = try await stage.firstHeld
             let (feed, _) = ReaderFeed.open(
-                .socket, among: Self.readers(stage.feed, history: stage.desk), nil
+                .socket, among: Self.readers(stage.feed, history: stage.queue), nil
             ) {}
             #expect(first > 2)
             #expect(!feed.move(to: try Self.terms { $0.since = first - 1 }).isEmpty)
@@ -106,7 +106,7 @@ import Testing
             stage.history.add(1...30, from: FeedStage.start - .seconds(60))
             await stage.feed.publish(10)
             try await stage.serving {
-                let readers = Self.readers(stage.feed, history: stage.desk)
+                let readers = Self.readers(stage.feed, history: stage.queue)
                 let (feed, _) = ReaderFeed.open(.socket, among: readers, nil) {}
                 #expect(feed.move(to: try Self.terms { $0.until = FeedStage.start - .seconds(50) }).isEmpty)
                 // The page of the older lines, and then nothing, in front of the log's first line.
