@@ -682,6 +682,11 @@ package actor EventStore {
     /// The next line's sequence number.
     package var nextSequence: Int { state.log.nextSequence }
 
+    /// The newest line of the relayed feed, behind which a connection resumes; nil before its first run.
+    package var newestRelayed: LineID? {
+        state.hasBegun ? state.remote.map { LineID(identity.run, $0.lastSequence) } : nil
+    }
+
     /// Whether a span may contain a line to report to a person, or an answer: so a reader that searches for errors need
     /// not check every line of a fast feed.
     package func mayHoldReports(_ span: LineSpan, orAnswers: Bool = false) -> Bool {

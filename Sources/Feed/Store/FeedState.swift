@@ -1033,7 +1033,7 @@ package struct FeedState: ~Copyable, Sendable {
         case .stats(let stats) where stats.asOf >= last:
             let (isNews, refused) = sources.list(
                 stats.sources, heard: clock, at: line.time, generation: &lastGeneration, atMost: limits.remoteSources)
-            remote?.moreSources = stats.moreSources.addingSaturated(refused)
+            remote?.rebase(on: stats, refused: refused)
             endpointTable.list(
                 stats.endpoints.compactMap { endpoint in
                     remoteSource(endpoint.source, isListed: false, at: line.time).map {

@@ -36,7 +36,7 @@ struct RemoteFeed: Sendable {
     private(set) var asOf = 0
     /// The number of further endpoints and sources that did not fit in its `stats`.
     private(set) var moreEndpoints = 0
-    var moreSources = 0
+    private(set) var moreSources = 0
     /// Its newest `agent` line.
     private(set) var agent: Line.Agent?
     /// The agents of its fleet, if it is a hub.
@@ -71,9 +71,6 @@ struct RemoteFeed: Sendable {
             interval = min(max(hello.interval, .seconds(1)), .seconds(3_600))
             (history, saysFleet) = (hello.history, hello.isFleet)
             (hasBegun, hasEnded) = (true, false)
-        case .stats(let stats) where stats.asOf >= lastSequence:
-            (asOf, moreEndpoints, moreSources) = (stats.asOf, stats.moreEndpoints, stats.moreSources)
-            names.removeAll()
         case .agent(let agent) where line.agent == nil: self.agent = agent
         case .gap(let gap): lastSequence = max(lastSequence, gap.to)
         case .bye: hasEnded = true
@@ -81,6 +78,15 @@ struct RemoteFeed: Sendable {
         }
         guard line.seq == nil else { return }
         advance(to: line.time, onlyForward: false)
+    }
+
+    /// Takes over the counts of `stats` that are no older than the lines here. Endpoints have other indices then.
+    ///
+    /// - Parameter refused: the number of its sources that there is no room for here.
+    mutating func rebase(on stats: Line.Stats, refused: Int) {
+        (asOf, moreEndpoints) = (stats.asOf, stats.moreEndpoints)
+        moreSources = stats.moreSources.addingSaturated(refused)
+        names.removeAll()
     }
 
     /// Applies a numbered line.

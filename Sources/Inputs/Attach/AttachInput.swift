@@ -46,8 +46,6 @@ package actor AttachInput {
     private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(10))
     /// When the agent greeted us in this connection.
     private var greeted: LoopInstant?
-    private var run: String?
-    private var lastSequence = 0
     /// Whether it was told what the agent says of what we asked for.
     private var isWarned = false
     private var isFaultTold = false
@@ -99,10 +97,11 @@ package actor AttachInput {
     /// Reads one connection to its end, and says why it ended.
     private func readOnce() async throws -> PeerEnding {
         (greeted, isWarned, isFaultTold) = (nil, false, false)
+        let place = await store.newestRelayed
         let connection: LoopBound<any ByteStream>
         do {
-            // The greeting and a replay come first all the same; what is known of it is left out.
-            connection = try await peer.transport.open(behind: run.map { LineID($0, lastSequence) })
+            // The greeting and a replay come first all the same; the store leaves out what it has.
+            connection = try await peer.transport.open(behind: place)
         } catch let error as CancellationError {
             throw error
         } catch {
@@ -115,7 +114,7 @@ package actor AttachInput {
         }
         do {
             return try await peer.read(
-                connection, isResuming: run != nil, window: { nil },
+                connection, isResuming: place != nil, window: { nil },
                 receive: { items in
                     try await self.pass(items, of: connection.value)
                     return nil
@@ -140,17 +139,18 @@ package actor AttachInput {
                 await store.noteConnection(true)
                 await tell(.connected)
             }
-            if case .hello(let hello) = line.body, let run, run != hello.run {
-                // The log keeps nothing of a run once another one begins.
+            if case .hello(let hello) = line.body {
                 await store.relay(lines)
                 lines = []
-                try await store.waitForReaders(atMost: Self.timeForReaders)
+                // The log keeps nothing of a run once another one begins.
+                if let place = await store.newestRelayed, place.run != hello.run {
+                    try await store.waitForReaders(atMost: Self.timeForReaders)
+                }
             }
             if let refusal = PeerLines.refusal(line), !isWarned {
                 isWarned = true
                 await tell(.warned(refusal))
             }
-            note(line)
             lines.append(RelayedLine(line, bytes: bytes))
         }
         await store.relay(lines)
@@ -163,16 +163,6 @@ package actor AttachInput {
         case .taken: return nil
         case .refused(let refusal): return refusal
         case .later: return PollRefusal("an agent that is passed on by HTTP is asked at its own page", .away)
-        }
-    }
-
-    private func note(_ line: Line) {
-        switch line.body {
-        case .hello(let hello):
-            if hello.run != run { lastSequence = 0 }
-            run = hello.run
-        case .gap(let gap): lastSequence = max(lastSequence, gap.to)
-        default: if let sequence = line.seq { lastSequence = max(lastSequence, sequence) }
         }
     }
 }

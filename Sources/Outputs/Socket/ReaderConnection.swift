@@ -126,7 +126,6 @@ final class ReaderConnection: @unchecked Sendable {
         let rest = restOfLine
         guard !rest.isEmpty else { return close() }
         stage = .ending
-        answers = []
         outgoing = .bytes(rest)
         written = 0
         isLast = true
