@@ -22,6 +22,20 @@ import Testing
         #expect(Self.admits(Array((line + "\n").utf8), types: types, sources: sources) == isAdmitted)
     }
 
+    @Test func countsBytesOfLinesBehindTheEnd() {
+        let until = RFC3339.parse(Array("2025-01-02T03:04:06Z".utf8)[...])
+        let filter = LineFilter(types: nil, sources: nil, from: nil, until: until)
+        func overBytes(_ text: String, behind before: Int = 0) -> Int {
+            Array(text.utf8).withUnsafeBytes { filter.overBytes(in: $0, behind: before) }
+        }
+        let late = #"{"seq":2,"time":"2025-01-02T03:04:07.000000Z","type":"fact"}"# + "\n"
+        let early = late.replacing("07.", with: "05.")
+        #expect(overBytes(late + late) == 2 * late.utf8.count)
+        #expect(overBytes(late, behind: 10) == late.utf8.count + 10)
+        #expect(overBytes(early + late, behind: 10) == late.utf8.count)
+        #expect(overBytes(late + early, behind: 10) == 0)
+    }
+
     @Test(
         arguments: [
             ("2025-01-02T03:04:05.678901Z", nil, true), ("2025-01-02T03:04:05.678902Z", nil, false),

@@ -52,8 +52,21 @@ import Testing
             bytes.withUnsafeBytes { line in
                 guard let head = LineHead(line) else { return }
                 _ = (head.event, head.source)
+                #expect((head.timeText == nil) == (count < Self.start.utf8.count - 1), "\(count)")
             }
         }
+    }
+
+    @Test func timesHaveQuotesAndKeysAreThoseOfTheFormat() {
+        func head<Part>(_ line: String, _ part: (LineHead) -> Part?) -> Part? {
+            Array(line.utf8).withUnsafeBytes { LineHead($0).flatMap(part) }
+        }
+        let line = Self.start + Self.names + "\"value\":1}"
+        #expect(head(line, \.event) != nil)
+        #expect(head(line.replacing("\"2026", with: "x2026"), \.event) == nil)
+        #expect(head(line.replacing("901Z\"", with: "901Zx"), \.event) == nil)
+        #expect(head(line, { $0.type.map { $0 == "fact" } }) == true)
+        #expect(head(line.replacing("\"type\"", with: "\"kind\""), { $0.type.map { $0 == "fact" } }) == nil)
     }
 
     @Test func saysWhatTheDecoderSaysOfLinesThatAreMixedUp() throws {
