@@ -32,6 +32,19 @@ import Testing
         }
     }
 
+    @Test func theEndOfAnOutageIsTold() async throws {
+        let told = try await Self.told { stage in
+            [
+                Event(time: FeedStage.start, source: stage.source, body: .error(Failure(.timeout, "no answer"))),
+                Event(
+                    time: FeedStage.start, source: stage.source,
+                    body: .recovered(Recovery(down: .seconds(3), attempts: 2))),
+            ]
+        }
+        #expect(
+            told == ["catwatch: fact: no answer", "catwatch: fact: answers again after 3 s and 2 failed attempts"])
+    }
+
     @Test func whatIsNotOfNowCarriesItsTime() async throws {
         let failure = Failure(.timeout, "no answer")
         let told = try await Self.told { stage in

@@ -100,6 +100,19 @@ import Testing
         #expect(pieces.allSatisfy { !$0.text.contains("\n") })
     }
 
+    @Test func ofLinesThatComeTogetherTheNewestIsShown() async throws {
+        _ = try await Self.run { stage, _, screen in
+            await stage.store.publish(
+                (1...3).map { done in
+                    Event(
+                        time: stage.wall.now, source: stage.source,
+                        body: .progress(Progress(done: done, total: 4, page: 1)))
+                })
+            try await stage.loop.sleep(for: .milliseconds(200))
+            #expect(screen().last?.contains("3 of 4") == true)
+        }
+    }
+
     @Test func givesWayToWhatIsSaidAndComesBackBelow() async throws {
         _ = try await Self.run { stage, notices, screen in
             await Self.publish(1, of: 4, stage)
