@@ -10,7 +10,7 @@ struct EndpointTable: Sendable {
     /// The source and endpoint of each.
     private var keys: [Key] = []
     /// A sequential number from when each was added, ascending.
-    private var lastGeneration: [Int] = []
+    private var generations: [Int] = []
     private var indices: [Key: Int] = [:]
     private let limit: Int
 
@@ -35,7 +35,7 @@ struct EndpointTable: Sendable {
         change(&histogram)
         statistics.append(EndpointStatistics(endpoint: endpoint, source: name, histogram: histogram))
         keys.append(key)
-        lastGeneration.append(generation)
+        generations.append(generation)
         return true
     }
 
@@ -50,7 +50,7 @@ struct EndpointTable: Sendable {
         _ said: [(endpoint: Line.Endpoint, source: Int, name: String)], generation: inout Int
     ) {
         let (known, former) = (statistics, indices)
-        (statistics, keys, lastGeneration, indices) = ([], [], [], [:])
+        (statistics, keys, generations, indices) = ([], [], [], [:])
         for (endpoint, source, name) in said {
             let key = Key(source: source, endpoint: LineEncoder.cut(endpoint.endpoint))
             guard statistics.count < limit, indices[key] == nil else { continue }
@@ -60,7 +60,7 @@ struct EndpointTable: Sendable {
             generation += 1
             indices[key] = statistics.count
             keys.append(key)
-            lastGeneration.append(generation)
+            generations.append(generation)
             statistics.append(
                 EndpointStatistics(
                     endpoint: key.endpoint, source: name,
@@ -74,25 +74,25 @@ struct EndpointTable: Sendable {
     /// Returns the next endpoint of a walk.
     func next(_ walk: inout FeedWalk) -> EndpointStatistics? {
         var low = 0
-        var high = lastGeneration.count
+        var high = generations.count
         while low < high {
             let middle = (low + high) / 2
-            if lastGeneration[middle] < walk.place { low = middle + 1 } else { high = middle }
+            if generations[middle] < walk.place { low = middle + 1 } else { high = middle }
         }
-        guard low < lastGeneration.count, lastGeneration[low] < walk.limit else { return nil }
-        walk.place = lastGeneration[low] + 1
+        guard low < generations.count, generations[low] < walk.limit else { return nil }
+        walk.place = generations[low] + 1
         return statistics[low]
     }
 
     /// Forgets the endpoints of some sources; takes time linear in the number of all endpoints.
     mutating func remove(_ gone: Set<Int>) {
         guard keys.contains(where: { gone.contains($0.source) }) else { return }
-        let (old, former, born) = (statistics, keys, lastGeneration)
-        (statistics, keys, lastGeneration, indices) = ([], [], [], [:])
+        let (old, former, born) = (statistics, keys, generations)
+        (statistics, keys, generations, indices) = ([], [], [], [:])
         for place in former.indices where !gone.contains(former[place].source) {
             indices[former[place]] = keys.count
             keys.append(former[place])
-            lastGeneration.append(born[place])
+            generations.append(born[place])
             statistics.append(old[place])
         }
     }

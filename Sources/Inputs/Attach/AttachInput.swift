@@ -97,34 +97,17 @@ package actor AttachInput {
     /// Reads one connection to its end, and says why it ended.
     private func readOnce() async throws -> PeerEnding {
         (greeted, isWarned, isFaultTold) = (nil, false, false)
-        let place = await store.newestRelayed
-        let connection: LoopBound<any ByteStream>
-        do {
-            // The greeting and a replay come first all the same; the store leaves out what it has.
-            connection = try await peer.transport.open(behind: place)
-        } catch let error as CancellationError {
-            throw error
-        } catch {
-            let reason = (error as? HTTPFailure)?.message ?? "\(error)"
-            return PeerEnding(code: .connect, reason: "no agent to attach to: \(reason)")
-        }
-        defer {
-            stream = nil
-            connection.value.close()
-        }
-        do {
-            return try await peer.read(
-                connection, isResuming: place != nil, window: { nil },
-                receive: { items in
-                    try await self.pass(items, of: connection.value)
-                    return nil
-                })
-        } catch let error as SystemError {
-            return PeerEnding(code: .reset, reason: "the connection to the agent broke: \(error.reason)")
-        }
+        defer { stream = nil }
+        // The greeting and a replay come first all the same; the store leaves out what it has.
+        return try await peer.follow(
+            behind: await store.newestRelayed, prefix: "no agent to attach to: ", window: { nil },
+            receive: { items, connection in
+                try await self.pass(items, of: connection.value)
+                return nil
+            })
     }
 
-    /// Relays lines. What is no line is left out: its number is missing, and becomes a gap.
+    /// Relays lines. Skips items that cannot be decoded: a gap names their numbers.
     private func pass(_ items: [PeerLines.Item], of stream: any ByteStream) async throws {
         var lines: [RelayedLine] = []
         for item in items {

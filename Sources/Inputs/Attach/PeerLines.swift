@@ -131,16 +131,42 @@ struct PeerReader {
         (self.transport, self.store, self.loop) = (transport, store, loop)
     }
 
-    /// Reads a connection to its end.
+    /// Connects, and reads the connection to its end.
     ///
     /// - Parameters:
-    ///   - isResuming: whether the agent was told of a place that the feed is to go on from.
+    ///   - place: the line behind which the feed resumes; nil for all there is.
+    ///   - prefix: precedes the message of a server that cannot be reached by HTTP.
     ///   - window: the width of the agent's windows; nil if it may be silent for any time.
-    ///   - receive: receives lines and faults in their order; returns the reason to stop, if there is one.
-    /// - Throws: `SystemError`; `CancellationError`.
-    func read(
+    ///   - receive: receives lines and faults in their order, and the connection; returns the reason to stop, if there
+    ///     is one.
+    /// - Throws: `CancellationError`.
+    func follow(
+        behind place: LineID?, prefix: String = "", isolation: isolated any Actor = #isolation,
+        window: () -> Duration?,
+        receive: ([PeerLines.Item], LoopBound<any ByteStream>) async throws -> PeerEnding?
+    ) async throws -> PeerEnding {
+        let connection: LoopBound<any ByteStream>
+        do {
+            connection = try await transport.open(behind: place)
+        } catch let error as CancellationError {
+            throw error
+        } catch let failure as HTTPFailure {
+            return PeerEnding(code: failure.code, reason: prefix + failure.message)
+        } catch {
+            return PeerEnding(code: .connect, reason: "no agent to attach to: \(error)")
+        }
+        defer { connection.value.close() }
+        do {
+            return try await read(connection, isResuming: place != nil, window: window, receive: receive)
+        } catch let error as SystemError {
+            return PeerEnding(code: .reset, reason: "the connection to the agent broke: \(error.reason)")
+        }
+    }
+
+    private func read(
         _ connection: LoopBound<any ByteStream>, isResuming: Bool, isolation: isolated any Actor = #isolation,
-        window: () -> Duration?, receive: ([PeerLines.Item]) async throws -> PeerEnding?
+        window: () -> Duration?,
+        receive: ([PeerLines.Item], LoopBound<any ByteStream>) async throws -> PeerEnding?
     ) async throws -> PeerEnding {
         let stream = connection.value
         var peer = PeerLines(isResuming: isResuming, greetsFirst: transport.greetsFirst)
@@ -176,7 +202,7 @@ struct PeerReader {
                     if !hasMore || items.last.map(Self.isCostly) == true { break }
                 }
                 // Lines before a breach are handed on too, because the feed resumes behind them.
-                if let ending = try await receive(items) ?? ending { return ending }
+                if let ending = try await receive(items, connection) ?? ending { return ending }
                 if !hasMore, peer.isTooLong { return .breach(PeerLines.tooLong) }
             } while hasMore && slice.goesOn()
             // An agent that writes as fast as it is read would otherwise have the loop to itself.

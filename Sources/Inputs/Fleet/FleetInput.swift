@@ -99,28 +99,10 @@ package actor FleetInput: Input {
     /// Reads one connection to its end, and says why it ended.
     private func readOnce(_ id: MemberID) async throws -> PeerEnding {
         greeted = nil
-        let place = await store.member(id).place
-        let connection: LoopBound<any ByteStream>
-        do {
-            connection = try await peer.transport.open(behind: place)
-        } catch let error as CancellationError {
-            throw error
-        } catch let failure as HTTPFailure {
-            return PeerEnding(code: failure.code, reason: failure.message)
-        } catch {
-            return PeerEnding(code: .connect, reason: "no agent to attach to: \(error)")
-        }
-        defer {
-            stream = nil
-            connection.value.close()
-        }
-        do {
-            return try await peer.read(
-                connection, isResuming: place != nil, window: { self.interval },
-                receive: { await self.receive($0, of: connection.value, id) })
-        } catch let error as SystemError {
-            return PeerEnding(code: .reset, reason: "the connection to the agent broke: \(error.reason)")
-        }
+        defer { stream = nil }
+        return try await peer.follow(
+            behind: await store.member(id).place, window: { self.interval },
+            receive: { await self.receive($0, of: $1.value, id) })
     }
 
     /// Gives lines to the store; says why nothing more is to be read, if the store does.
