@@ -100,12 +100,17 @@ package actor EventStore {
     private func publish(_ batch: EventBatch, from first: Int, atMost growth: Int) -> Int {
         guard ending == nil else { return batch.count }
         if batch.others.contains(where: { if case .agent = $0.body { true } else { false } }) { updateOutputs() }
+        let next = state.publish(batch, from: first, atMost: growth, at: closeSomeWindows())
+        announce()
+        return next
+    }
+
+    /// Closes windows whose time has come, at most a slice of them, before other lines; returns the time.
+    private func closeSomeWindows() -> Moment {
         state.hold(from: backpressure.heldFrom)
         let moment = moment
         if state.notice(wall: moment.wall) { state.closeWindows(atMost: state.slice, at: moment) }
-        let next = state.publish(batch, from: first, atMost: growth, at: moment)
-        announce()
-        return next
+        return moment
     }
 
     /// Publishes an event about the agent itself; it counts as failing until every reported topic has recovered.
@@ -113,10 +118,7 @@ package actor EventStore {
     /// - Parameter topic: the subject of an error, which a recovery on the same topic ends.
     package func sayOfItself(_ body: Event.Body, about topic: String) {
         guard ending == nil else { return }
-        state.hold(from: backpressure.heldFrom)
-        let moment = moment
-        if state.notice(wall: moment.wall) { state.closeWindows(atMost: state.slice, at: moment) }
-        state.sayOfItself(body, about: topic, at: moment)
+        state.sayOfItself(body, about: topic, at: closeSomeWindows())
         announce()
     }
 
@@ -126,7 +128,17 @@ package actor EventStore {
     /// - Returns: whether all outputs are close enough; false at the deadline.
     @discardableResult
     package func admit(until deadline: LoopInstant? = nil) async throws(CancellationError) -> Bool {
-        while isHeldBack {
+        try await waitForOutputs(until: deadline) { isHeldBack }
+    }
+
+    /// Waits while outputs are too far behind.
+    ///
+    /// - Returns: false if they still were at the deadline.
+    @discardableResult
+    private func waitForOutputs(
+        until deadline: LoopInstant? = nil, while areBehind: () -> Bool
+    ) async throws(CancellationError) -> Bool {
+        while ending == nil, areBehind() {
             if let deadline, deadline <= loop.clock.now { return false }
             let wakeup = Wakeup(loop: loop)
             let timer = deadline.map { loop.schedule(at: $0) { wakeup.signal() } }
@@ -145,11 +157,8 @@ package actor EventStore {
 
     /// Waits until every lossless output has drained, including the run's `bye`, before a new run empties the log.
     package func admitAll() async throws(CancellationError) {
-        while ending == nil, backpressure.heldFrom < state.log.nextSequence || backpressure.owesFarewell {
-            let wakeup = Wakeup(loop: loop)
-            backpressure.add(wakeup)
-            defer { backpressure.remove(wakeup) }
-            try await wakeup.wait()
+        try await waitForOutputs {
+            backpressure.heldFrom < state.log.nextSequence || backpressure.owesFarewell
         }
     }
 
@@ -174,7 +183,6 @@ package actor EventStore {
             // Windows of other agents close by those agents' clocks.
             try await loop.sleep(for: isFleet || fleet.count > 0 ? min(pause, MemberClock.patience) : pause)
             try await closeWindows()
-            try await closeMemberWindows()
             try await reportMembers()
         }
     }
@@ -183,26 +191,25 @@ package actor EventStore {
     /// until the next windows end.
     private func closeWindows() async throws(CancellationError) {
         let width = state.nextBoundary(after: wall.now) - wall.now
-        let deadline = loop.clock.now.advanced(by: width)
-        while ending == nil {
-            state.hold(from: backpressure.heldFrom)
-            let moment = moment
+        try await addInSlices(until: loop.clock.now.advanced(by: width)) { moment in
             _ = state.notice(wall: moment.wall)
             let hasMore = state.closeWindows(atMost: state.slice, at: moment)
             state.expire(at: moment.now)
-            announce()
-            guard hasMore else { return }
-            try await loop.sleep(for: .zero)
-            try await admit(until: deadline)
+            return hasMore
+        }
+        // The same for the agents of a fleet.
+        try await addInSlices(until: loop.clock.now.advanced(by: state.limits.interval)) { moment in
+            state.closeMemberWindows(atMost: state.slice, at: moment)
         }
     }
 
-    /// The same for the agents of a fleet.
-    private func closeMemberWindows() async throws(CancellationError) {
-        let deadline = loop.clock.now.advanced(by: state.limits.interval)
-        while ending == nil, fleet.count > 0 {
+    /// Adds lines slice by slice while `add` has more; waits for lossless outputs in between, at most until a deadline.
+    private func addInSlices(
+        until deadline: LoopInstant? = nil, _ add: (Moment) -> Bool
+    ) async throws(CancellationError) {
+        while ending == nil {
             state.hold(from: backpressure.heldFrom)
-            let hasMore = state.closeMemberWindows(atMost: state.slice, at: moment)
+            let hasMore = add(moment)
             announce()
             guard hasMore else { return }
             try await loop.sleep(for: .zero)
@@ -237,13 +244,12 @@ package actor EventStore {
     ///
     /// Waits for lossless outputs, like an input that can wait.
     package func complete() async throws(CancellationError) {
-        var next: Int? = 0
-        while let first = next {
-            try await admit()
-            guard ending == nil else { return }
-            state.hold(from: backpressure.heldFrom)
-            next = state.complete(from: first, atMost: state.slice, at: moment)
-            announce()
+        var next = 0
+        try await admit()
+        try await addInSlices { moment in
+            guard let place = state.complete(from: next, atMost: state.slice, at: moment) else { return false }
+            next = place
+            return true
         }
     }
 
@@ -349,19 +355,18 @@ package actor EventStore {
     private func release(one name: String) async {
         let deadline = loop.clock.now.advanced(by: state.limits.interval)
         var next = 0
-        // The source may have been registered again during the wait.
-        while ending == nil, let id = state.source(named: name), state.isRetired(id) {
-            state.hold(from: backpressure.heldFrom)
-            let moment = moment
-            guard let place = state.complete(id, from: next, atMost: state.slice, at: moment) else {
-                state.release(id, at: moment)
-                return announce()
+        func complete(_ moment: Moment) -> Bool {
+            // The source may have been registered again during the wait.
+            guard let id = state.source(named: name), state.isRetired(id) else { return false }
+            if let place = state.complete(id, from: next, atMost: state.slice, at: moment) {
+                next = place
+                return true
             }
-            next = place
-            announce()
-            try? await loop.sleep(for: .zero)
-            _ = try? await admit(until: deadline)
+            state.release(id, at: moment)
+            return false
         }
+        // A cancelled task goes on without waiting.
+        while (try? await addInSlices(until: deadline, complete)) == nil {}
     }
 
     /// The name of the source that stands for the agent.
@@ -547,7 +552,10 @@ package actor EventStore {
     }
 
     /// Pauses a reader, which reads older lines elsewhere, until `join` or `move`.
-    package func sendAway(_ id: ReaderID) { readers[id]?.isAway = true }
+    package func sendAway(_ id: ReaderID) {
+        readers[id]?.isAway = true
+        resumeInputs()
+    }
 
     /// Whether all lines from a position are in the log, or yet to come.
     package func holds(_ place: LineID) -> Bool {
@@ -578,14 +586,10 @@ package actor EventStore {
     /// Waits until readers have the rest of a run, before another one empties the log: for lossless outputs as long as
     /// they take, for others at most `time`.
     package func waitForReaders(atMost time: Duration) async throws(CancellationError) {
-        let deadline = loop.clock.now.advanced(by: time)
-        while ending == nil,
-            backpressure.heldFrom < state.log.nextSequence
-                || (loop.clock.now < deadline
-                    && readers.values.contains { !$0.isAway && $0.cursor < state.log.nextSequence })
-        {
-            try await loop.sleep(for: .milliseconds(10))
+        try await waitForOutputs(until: loop.clock.now.advanced(by: time)) {
+            readers.values.contains { !$0.isAway && $0.cursor < state.log.nextSequence }
         }
+        try await waitForOutputs { backpressure.heldFrom < state.log.nextSequence }
     }
 
     /// The sequence number of the first of the newest lines that have at most `most` bytes together; 0 for all.
@@ -611,13 +615,8 @@ package actor EventStore {
     }
 
     private func cursor(_ start: ReaderStart) -> Int {
-        switch start {
-        case .oldest: state.log.firstSequence
-        case .newest: state.log.nextSequence
-        case .after(let sequence):
-            // A relayed feed's `stats` may count lines that are still to arrive.
-            min(max(0, sequence), state.asOf).addingSaturated(1)
-        }
+        // A relayed feed's `stats` may count lines that are still to arrive.
+        start.cursor(first: state.log.firstSequence, next: state.log.nextSequence, asOf: state.asOf)
     }
 
     /// Returns the current `hello` and `stats`, for a reader whose connection begins; no bytes when `next` returns
@@ -626,13 +625,6 @@ package actor EventStore {
         guard let reader = readers[id], !reader.owesGreeting else { return [] }
         reader.owesNews = false
         return greeting(isFiltered: reader.isFiltered)
-    }
-
-    /// Returns the current `hello` and `stats`.
-    ///
-    /// - Parameter most: the most bytes of both together; `stats` leaves out what does not fit.
-    package func greeting(isFiltered: Bool, atMost most: Int = .max) -> [UInt8] {
-        greeting(isFiltered: isFiltered, from: 0, atMost: most)
     }
 
     /// Returns the newest lines for a client that wants no later ones: `hello` and `stats` of a feed that begins with
@@ -657,8 +649,12 @@ package actor EventStore {
         }
     }
 
-    /// - Parameter first: the first line available, if there are older ones.
-    private func greeting(isFiltered: Bool, from first: Int, atMost most: Int = .max) -> [UInt8] {
+    /// Returns the current `hello` and `stats`.
+    ///
+    /// - Parameters:
+    ///   - first: the first line available, if there are older ones.
+    ///   - most: the most bytes of both together; `stats` leaves out what does not fit.
+    package func greeting(isFiltered: Bool, from first: Int = 0, atMost most: Int = .max) -> [UInt8] {
         let now = wall.now
         let asOf = state.asOf
         let hello = ControlLine.hello(

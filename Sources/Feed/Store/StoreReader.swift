@@ -59,12 +59,9 @@ struct PendingStart {
     /// The sequence number of its first line in the run of this `hello`.
     func cursor(in hello: Line.Hello) -> Int {
         guard run == nil || run == hello.run else { return hello.firstSeq }
-        switch start {
-        case .oldest: return hello.firstSeq
-        case .newest: return hello.nextSeq
         // A relayed feed's lines arrive one by one, from the oldest.
-        case .after(let sequence): return max(hello.firstSeq, min(max(0, sequence), hello.nextSeq - 1) + 1)
-        }
+        return max(
+            hello.firstSeq, start.cursor(first: hello.firstSeq, next: hello.nextSeq, asOf: hello.nextSeq - 1))
     }
 }
 
@@ -81,6 +78,17 @@ package enum ReaderStart: Sendable {
     case newest
     /// After this sequence number.
     case after(Int)
+
+    /// The sequence number of the first line, in a feed that has these lines.
+    ///
+    /// - Parameter asOf: the last number that the feed has given, as far as it is known.
+    func cursor(first: Int, next: Int, asOf: Int) -> Int {
+        switch self {
+        case .oldest: first
+        case .newest: next
+        case .after(let sequence): min(max(0, sequence), asOf).addingSaturated(1)
+        }
+    }
 }
 
 /// The next item for a reader.
