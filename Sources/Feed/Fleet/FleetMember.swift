@@ -1,7 +1,7 @@
 package import Reactor
 
-/// Processes the lines of one agent of a fleet, however they arrive: checks them, recognises repeated ones, and reports
-/// missing ones. Nothing in them is trusted.
+/// An agent of a fleet. It processes the agent's lines, however they arrive: checks them, recognises repeated ones, and
+/// reports missing ones. Nothing in them is trusted.
 ///
 /// It has neither clock nor descriptor, and assigns no sequence numbers: the store does that with the resulting items.
 package struct FleetMember: Sendable {
@@ -22,9 +22,17 @@ package struct FleetMember: Sendable {
     /// The kinds of faults in a line; each kind is reported once.
     enum Refusal: Hashable {
         case unreadable, newer, unknown, fleet, name, series, ownName, sources, value, number, taken
+        /// It has too many series; too many endpoints.
+        case windows, endpoints
     }
 
     package let name: String
+    /// `,"agent":"…"`
+    let tail: [UInt8]
+    /// The source that carries its lines; nil while none does.
+    var way: SourceID?
+    /// Its series here. Their clock follows `clock` when the lines are published.
+    var closings = WindowClosings()
     package private(set) var clock: MemberClock
     package private(set) var marks: RunMarks
     /// The agent's state.
@@ -58,6 +66,7 @@ package struct FleetMember: Sendable {
     ///   - positions: its positions so far, the newest run last.
     package init(_ name: String, width: Duration, mostSources: Int = 100, after positions: [AgentPosition] = []) {
         self.name = name
+        tail = LineEncoder.tail(agent: name)
         self.mostSources = mostSources
         clock = MemberClock(width: width)
         marks = RunMarks()
@@ -78,11 +87,17 @@ package struct FleetMember: Sendable {
     /// The newest line received of its newest run, which may be a window, and its stream message; nil before the first.
     private(set) var position: AgentPosition?
 
+    /// The name of the source that stands for the agent.
+    var ownName: String { "\(name).\(EventStore.ownName)" }
+
+    /// Whether a fault is the first of its kind, and so to be reported.
+    mutating func isFirst(_ refusal: Refusal) -> Bool { told.insert(refusal).inserted }
+
     /// Reports a fault, if it is the first of its kind.
     private mutating func complain(
         _ refusal: Refusal, _ message: @autoclosure () -> String, into items: inout [Item]
     ) {
-        guard told.insert(refusal).inserted else { return }
+        guard isFirst(refusal) else { return }
         items.append(.complaint(Failure(.protocol, "\(name) \(message())")))
     }
 
@@ -92,7 +107,7 @@ package struct FleetMember: Sendable {
     ///   - wall: the hub's time, which replaces the time of a line more than a window ahead of it.
     ///   - heard: the time of its arrival, if it waited somewhere since.
     ///   - items: receives the results.
-    package mutating func take(_ line: Line, wall: Timestamp, heard: Timestamp? = nil, into items: inout [Item]) {
+    package mutating func process(_ line: Line, wall: Timestamp, heard: Timestamp? = nil, into items: inout [Item]) {
         // A repeated line says nothing about the present.
         if let run, let sequence = line.seq, let mark = marks[run], sequence <= mark {
             repeated += 1
@@ -113,12 +128,12 @@ package struct FleetMember: Sendable {
         default:
             guard let run, let sequence = line.seq else { return }
             guard sequence < .max else { return complainOfNumber(into: &items) }
-            take(line, LineID(run, sequence), wall, into: &items)
+            accept(line, LineID(run, sequence), wall, into: &items)
         }
     }
 
     /// Processes a faulty line: its sequence number is unknown, and so will be missing.
-    package mutating func take(_ fault: LineFault, into items: inout [Item]) {
+    package mutating func process(_ fault: LineFault, into items: inout [Item]) {
         guard case .format = fault.reason else {
             return complain(.unreadable, "sends what is no line of this version: \(fault)", into: &items)
         }
@@ -166,7 +181,7 @@ package struct FleetMember: Sendable {
         if firstRun == nil { firstRun = place.run }
     }
 
-    private mutating func take(_ line: Line, _ place: LineID, _ wall: Timestamp, into items: inout [Item]) {
+    private mutating func accept(_ line: Line, _ place: LineID, _ wall: Timestamp, into items: inout [Item]) {
         let mark = marks[place.run] ?? place.sequence - 1
         if let newest = marks.places.last, newest.run != place.run, marks[place.run] != nil { state.contest(at: wall) }
         if place.sequence > mark + 1 { lose(mark + 1...place.sequence - 1, of: place.run, into: &items) }

@@ -5,95 +5,107 @@ struct EndpointTable: Sendable {
         let endpoint: String
     }
 
+    private struct Entry: Sendable {
+        let key: Key
+        /// The agent of a fleet whose source it is, by index; −1 for our own.
+        var owner: Int32 = -1
+        /// A sequential number from when it was added, ascending.
+        let generation: Int
+        var statistics: EndpointStatistics
+    }
+
     /// In the order of their first request.
-    private(set) var statistics: [EndpointStatistics] = []
-    /// The source and endpoint of each.
-    private var keys: [Key] = []
-    /// A sequential number from when each was added, ascending.
-    private var generations: [Int] = []
+    private var entries: [Entry] = []
     private var indices: [Key: Int] = [:]
+    /// The number of endpoints by owner.
+    private var shares: [Int32: Int] = [:]
     private let limit: Int
 
     init(limit: Int) { self.limit = limit }
 
-    /// Updates an endpoint's histogram, and adds the endpoint at `generation` if it is new; returns false when there are too
-    /// many.
+    /// In the order of their first request.
+    var statistics: [EndpointStatistics] { entries.map(\.statistics) }
+
+    /// Whether there is no room for another endpoint.
+    var isFull: Bool { entries.count >= limit }
+
+    /// Updates an endpoint's histogram, and adds the endpoint at `generation` if it is new; returns false when there are
+    /// too many.
     ///
-    /// - Parameter mayAdd: whether the source's owner may have one more.
+    /// - Parameters:
+    ///   - owner: the agent of a fleet whose source it is, by index; −1 for our own.
+    ///   - share: the most endpoints that the owner may have.
     mutating func update(
-        _ endpoint: String, of source: Int, named name: String, generation: Int, mayAdd: Bool = true,
+        _ endpoint: String, of source: Int, named name: String, owner: Int32, atMost share: Int, generation: Int,
         _ change: (inout LatencyHistogram) -> Void
     ) -> Bool {
         let key = Key(source: source, endpoint: endpoint)
-        if let index = indices[key] {
-            change(&statistics[index].histogram)
-            return true
+        let index = indices[key] ?? entries.count
+        if index == entries.count {
+            guard !isFull, count(of: owner) < share else { return false }
+            let statistics = EndpointStatistics(endpoint: endpoint, source: name, histogram: LatencyHistogram())
+            add(Entry(key: key, owner: owner, generation: generation, statistics: statistics))
         }
-        guard mayAdd, statistics.count < limit else { return false }
-        indices[key] = statistics.count
-        var histogram = LatencyHistogram()
-        change(&histogram)
-        statistics.append(EndpointStatistics(endpoint: endpoint, source: name, histogram: histogram))
-        keys.append(key)
-        generations.append(generation)
+        change(&entries[index].statistics.histogram)
         return true
+    }
+
+    private mutating func add(_ entry: Entry) {
+        indices[entry.key] = entries.count
+        shares[entry.owner, default: 0] += 1
+        entries.append(entry)
     }
 
     func index(of endpoint: String, source: Int) -> Int? { indices[Key(source: source, endpoint: endpoint)] }
 
+    /// The number of an agent's endpoints.
+    func count(of owner: Int32) -> Int { shares[owner] ?? 0 }
+
     /// Counts an answered request at the endpoint with this index.
-    mutating func record(_ milliseconds: Double, at index: Int) { statistics[index].histogram.record(milliseconds) }
+    mutating func record(_ milliseconds: Double, at index: Int) {
+        entries[index].statistics.histogram.record(milliseconds)
+    }
 
     /// Replaces all endpoints by another agent's summaries, each with the index of its source. Where our counts are the
     /// same, the histogram stays, because a summary has less detail.
     mutating func list(
         _ said: [(endpoint: Line.Endpoint, source: Int, name: String)], generation: inout Int
     ) {
-        let (known, former) = (statistics, indices)
-        (statistics, keys, generations, indices) = ([], [], [], [:])
+        let (known, former) = (entries, indices)
+        removeAll()
         for (endpoint, source, name) in said {
             let key = Key(source: source, endpoint: LineEncoder.cut(endpoint.endpoint))
-            guard statistics.count < limit, indices[key] == nil else { continue }
+            guard !isFull, indices[key] == nil else { continue }
             let summary = endpoint.summary
-            let old = former[key].map { known[$0].histogram }
+            let old = former[key].map { known[$0].statistics.histogram }
             let isSame = old.map { $0.count == summary.count && $0.errors == summary.errors } ?? false
             generation += 1
-            indices[key] = statistics.count
-            keys.append(key)
-            generations.append(generation)
-            statistics.append(
-                EndpointStatistics(
-                    endpoint: key.endpoint, source: name,
-                    histogram: isSame ? old ?? LatencyHistogram() : LatencyHistogram(summary)))
+            let histogram = isSame ? old ?? LatencyHistogram() : LatencyHistogram(summary)
+            let statistics = EndpointStatistics(endpoint: key.endpoint, source: name, histogram: histogram)
+            add(Entry(key: key, generation: generation, statistics: statistics))
         }
     }
-
-    /// The number of endpoints of these sources; takes time linear in the number of all endpoints.
-    func count(of sources: Set<Int>) -> Int { keys.count { sources.contains($0.source) } }
 
     /// Returns the next endpoint of a walk.
     func next(_ walk: inout FeedWalk) -> EndpointStatistics? {
         var low = 0
-        var high = generations.count
+        var high = entries.count
         while low < high {
             let middle = (low + high) / 2
-            if generations[middle] < walk.place { low = middle + 1 } else { high = middle }
+            if entries[middle].generation < walk.place { low = middle + 1 } else { high = middle }
         }
-        guard low < generations.count, generations[low] < walk.limit else { return nil }
-        walk.place = generations[low] + 1
-        return statistics[low]
+        guard low < entries.count, entries[low].generation < walk.limit else { return nil }
+        walk.place = entries[low].generation + 1
+        return entries[low].statistics
     }
 
     /// Forgets the endpoints of some sources; takes time linear in the number of all endpoints.
     mutating func remove(_ gone: Set<Int>) {
-        guard keys.contains(where: { gone.contains($0.source) }) else { return }
-        let (old, former, born) = (statistics, keys, generations)
-        (statistics, keys, generations, indices) = ([], [], [], [:])
-        for place in former.indices where !gone.contains(former[place].source) {
-            indices[former[place]] = keys.count
-            keys.append(former[place])
-            generations.append(born[place])
-            statistics.append(old[place])
-        }
+        guard entries.contains(where: { gone.contains($0.key.source) }) else { return }
+        let old = entries
+        removeAll()
+        for entry in old where !gone.contains(entry.key.source) { add(entry) }
     }
+
+    private mutating func removeAll() { (entries, indices, shares) = ([], [:], [:]) }
 }

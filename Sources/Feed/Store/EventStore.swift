@@ -24,7 +24,6 @@ package actor EventStore {
     private var journalFirst: Int?
     /// Whether other agents' feeds were sources from the start, or readers were told so since.
     private var isFleet: Bool
-    private var fleet = Fleet()
     /// Inputs that wait for a journal's positions of agents; nil once it has given them, or without one.
     private var awaiting: [Wakeup]?
     private var journalOutage = Outage<Failure.Code>()
@@ -181,7 +180,7 @@ package actor EventStore {
             // At most a window's width, so that a step of the wall clock is noticed by then.
             let pause = max(.milliseconds(1), state.nextBoundary(after: now) - now)
             // Windows of other agents close by those agents' clocks.
-            try await loop.sleep(for: isFleet || fleet.count > 0 ? min(pause, MemberClock.patience) : pause)
+            try await loop.sleep(for: isFleet || state.fleet.count > 0 ? min(pause, MemberClock.patience) : pause)
             try await closeWindows()
             try await reportMembers()
         }
@@ -221,19 +220,19 @@ package actor EventStore {
     private func reportMembers() async throws(CancellationError) {
         let deadline = loop.clock.now.advanced(by: state.limits.interval)
         var next = 0
-        while ending == nil, next < fleet.count {
+        while ending == nil, next < state.fleet.count {
             if next > 0 {
                 try await loop.sleep(for: .zero)
                 try await admit(until: deadline)
             }
             let now = wall.now
             // Bound: `peer` lines in one turn of the loop | 32 | the others are written in the next turns
-            for index in next..<min(next + 32, fleet.count) {
+            for index in next..<min(next + 32, state.fleet.count) {
                 next = index + 1
                 let id = MemberID(index: index)
-                if fleet[id].state.isOver(at: loop.clock.now) {
+                if state.fleet[id].state.isOver(at: loop.clock.now) {
                     await release(named: state.name(of: source(standingFor: id)))
-                } else if let peer = fleet.report(on: id, at: now) {
+                } else if let peer = state.fleet.report(on: id, at: now) {
                     say(.peer(peer), of: id)
                 }
             }
@@ -275,7 +274,7 @@ package actor EventStore {
     /// its description: see `FeedState.register`. `greetAll` notifies readers.
     package func register(_ description: SourceDescription) -> SourceID {
         if let agent = description.agent {
-            return fleet.register(agent, in: &state, at: moment)
+            return state.register(agent: agent, at: moment)
         }
         return state.register(description, at: wall.now)
     }
@@ -285,7 +284,7 @@ package actor EventStore {
     /// - Returns: that agent's name; nil when the source is registered.
     package func claim(_ description: SourceDescription) -> String? {
         if description.agent == nil,
-            let agent = fleet.holder(of: description.name, in: &state, at: moment)
+            let agent = state.holder(of: description.name, at: moment)
         {
             return agent
         }
@@ -299,7 +298,7 @@ package actor EventStore {
     package func retire(named name: String) {
         guard let id = state.source(named: name) else { return }
         state.retire(id)
-        for source in fleet.members(by: id, in: state).flatMap({ state.sources(of: $0) }) { state.retire(source) }
+        for source in state.members(by: id).flatMap({ state.sources(of: $0) }) { state.retire(source) }
     }
 
     /// Records that a source has ended by itself: no more data is expected until it is registered again.
@@ -316,7 +315,7 @@ package actor EventStore {
         let deadline = loop.clock.now.advanced(by: state.limits.interval)
         retire(named: name)
         var cost = state.log.totalCost
-        for (number, member) in fleet.members(by: id, in: state).enumerated() {
+        for (number, member) in state.members(by: id).enumerated() {
             // There may be thousands of agents, each with lines.
             if number % 32 == 31 || state.log.totalCost - cost >= state.slice {
                 try? await loop.sleep(for: .zero)
@@ -326,7 +325,7 @@ package actor EventStore {
             // The source may have been registered again during the wait.
             guard state.source(named: name) == id, state.isRetired(id) else { return }
             // The agent's index may have been reused by one that comes by another source.
-            if number == 0 || fleet.way(to: member) == id { await release(member, but: id) }
+            if number == 0 || state.fleet[member].way == id { await release(member, but: id) }
         }
         await release(one: name)
     }
@@ -335,17 +334,17 @@ package actor EventStore {
     ///
     /// - Parameter own: the source that carries it, which stays.
     private func release(_ member: MemberID, but own: SourceID) async {
-        if let peer = fleet.farewell(to: member, at: wall.now) { say(.peer(peer), of: member) }
-        let way = fleet.way(to: member)
-        fleet.endWay(to: member)
+        if let peer = state.fleet.farewell(to: member, at: wall.now) { say(.peer(peer), of: member) }
+        let way = state.fleet[member].way
+        state.fleet[member].way = nil
         let sources = state.sources(of: member)
         for source in sources { state.retire(source) }
         // Uses names, because indices may be reused during the wait.
         for name in sources.filter({ $0 != own }).map({ state.name(of: $0) }) { await release(one: name) }
         // It may have come back meanwhile.
-        guard fleet[member].state.isForgotten else { return }
-        state.free(member)
-        if let way { farewells[way]?(fleet[member].name) }
+        guard state.fleet[member].state.isForgotten else { return }
+        state.fleet.free(member)
+        if let way { farewells[way]?(state.fleet[member].name) }
     }
 
     /// Sets the callback for agents of `source` that are forgotten; nil for none.
@@ -673,7 +672,7 @@ package actor EventStore {
     package var run: String { identity.run }
 
     /// Whether the feed is a hub's: this one's, or the relayed one's.
-    package var isOfFleet: Bool { state.remote?.isFleet ?? (isFleet || fleet.count > 0) }
+    package var isOfFleet: Bool { state.remote?.isFleet ?? (isFleet || state.fleet.count > 0) }
 
     /// The next line's sequence number.
     package var nextSequence: Int { state.log.nextSequence }
@@ -788,7 +787,7 @@ package actor EventStore {
     /// Returns the next agent of a fleet; nil at the end.
     package func nextMember(_ walk: inout FeedWalk) -> MemberNumbers? {
         guard walk.run == identity.run else { return nil }
-        guard let remote = state.remote else { return fleet.next(&walk, at: wall.now) }
+        guard let remote = state.remote else { return state.fleet.next(&walk, at: wall.now) }
         defer { walk.place += 1 }
         return remote.member(walk.place, at: remoteTime)
     }
@@ -797,14 +796,14 @@ package actor EventStore {
     package func agent(ofSource source: String) -> String? {
         guard let dot = source.firstIndex(of: ".") else { return nil }
         let name = String(source[..<dot])
-        return state.remote?.agents.hasAgent(named: name) ?? (state.members[name] != nil) ? name : nil
+        return state.remote?.agents.hasAgent(named: name) ?? (state.fleet[name] != nil) ? name : nil
     }
 
     /// The number of open connections to agents, or to their brokers, and the number of all; nil without any.
-    package var connections: (open: Int, all: Int)? { fleet.connections }
+    package var connections: (open: Int, all: Int)? { state.fleet.connections }
 
     /// Sets whether a broker of agents is connected; nil removes it.
-    package func noteBroker(_ name: String, isConnected: Bool?) { fleet.noteBroker(name, isConnected: isConnected) }
+    package func setBroker(_ name: String, isConnected: Bool?) { state.fleet.setBroker(name, isConnected: isConnected) }
 
     /// Records an answer without data from a source, such as an open stream.
     package func noteAnswer(from source: SourceID) {
@@ -823,7 +822,7 @@ package actor EventStore {
 
     /// Sets the positions in a journal, after which agents resume that have sent nothing yet.
     package func resume(_ positions: [AgentPosition]) {
-        fleet.resume(positions)
+        state.fleet.resume(positions)
         for wakeup in awaiting ?? [] { wakeup.signal() }
         awaiting = nil
         guard let recovery = journalOutage.end(at: loop.clock.now) else { return }
@@ -861,16 +860,16 @@ package actor EventStore {
     }
 
     /// The newest position of each agent, here or in the initial journal; each agent's newest run is last.
-    package var knownPositions: [AgentPosition] { fleet.knownPositions }
+    package var knownPositions: [AgentPosition] { state.fleet.knownPositions }
 
     private func source(standingFor id: MemberID) -> SourceID {
-        fleet.source(standingFor: id, in: &state, at: moment)
+        state.source(standingFor: id, at: moment)
     }
 
     /// Returns the agent of a fleet with this name, added if needed. The result is valid until the agent is forgotten:
     /// an input of unconfigured agents must look it up again for each message.
     package func member(_ name: String) -> MemberID {
-        fleet.join(name, in: &state, at: moment)
+        state.join(name, at: moment)
     }
 
     /// The reason why the lines of an unconfigured agent are refused.
@@ -885,17 +884,17 @@ package actor EventStore {
 
     /// Returns the agent with this name, whose lines come by a source shared by many; adds it if needed.
     package func member(_ name: String, by source: SourceID) -> Result<MemberID, JoinRefusal> {
-        fleet.member(name, by: source, in: &state, at: moment).map { member, isNews in
+        state.member(name, by: source, at: moment).map { member, isNews in
             if isNews { greetSoon() }
             return member
         }
     }
 
     /// The state of an agent.
-    package func member(_ id: MemberID) -> FleetMember { fleet[id] }
+    package func member(_ id: MemberID) -> FleetMember { state.fleet[id] }
 
     /// Sets the state of the connection to an agent that has its own.
-    package func note(_ link: MemberState.Link, of id: MemberID) { fleet.note(link, of: id) }
+    package func setLink(_ link: MemberState.Link, of id: MemberID) { state.fleet[id].state.link = link }
 
     /// Records an agent's state from another origin than its lines: from the last message that a broker has of it.
     ///
@@ -907,7 +906,7 @@ package actor EventStore {
         _ id: MemberID, run: String, last: Int? = nil, host: AgentIdentity.Host, hasEnded: Bool = false,
         heard: Timestamp
     ) {
-        fleet.meet(
+        state.fleet.meet(
             id, run: run, last: last, host: host, hasEnded: hasEnded, heard: heard, at: moment)
     }
 
@@ -927,7 +926,7 @@ package actor EventStore {
             greetAll()
         }
         let stream = message?.sequence
-        let items = fleet.take(lines, from: id, by: message, at: moment)
+        let items = state.fleet.process(lines, from: id, by: message, at: moment)
         var batch = EventBatch()
         for item in items {
             switch item {
@@ -935,15 +934,12 @@ package actor EventStore {
                 // Lines before it belong to the earlier state of the sources.
                 await publish(batch, waitingUntil: nil)
                 batch = EventBatch()
-                if fleet.list(stats, of: id, in: &state, at: moment) { greetSoon(for: id) }
+                if state.list(stats, of: id, at: moment) { greetSoon(for: id) }
             case .breach(let reason):
                 await publish(batch, waitingUntil: nil)
                 return reason
             default:
-                let moment = moment
-                if fleet.add(item, of: id, stream: stream, to: &batch, in: &state, at: moment) {
-                    greetSoon(for: id)
-                }
+                if state.add(item, of: id, stream: stream, to: &batch, at: moment) { greetSoon(for: id) }
             }
         }
         await publish(batch, waitingUntil: nil)
@@ -965,10 +961,10 @@ package actor EventStore {
     /// Forgets an agent of a broker that is not live now, rather than after a day of silence.
     ///
     /// - Returns: the reason for a refusal; nil when it will be forgotten within a second.
-    package func forget(_ name: String) -> PollRefusal? { fleet.dismiss(name) }
+    package func forget(_ name: String) -> PollRefusal? { state.fleet.dismiss(name) }
 
     /// The same for changes to an agent's sources: at once, as long as they are rare.
-    private func greetSoon(for id: MemberID) { greetSoon(at: fleet.newsTime(of: id, at: loop.clock.now)) }
+    private func greetSoon(for id: MemberID) { greetSoon(at: state.fleet[id].newsTime(at: loop.clock.now)) }
 
     /// Greets readers because the sources have changed, at most once a second: a thousand agents may start at once.
     ///

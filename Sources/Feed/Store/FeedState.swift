@@ -28,13 +28,14 @@ package struct FeedState: ~Copyable, Sendable {
     private var endpointTable: EndpointTable
     /// Series with changes to closed windows in the current batch.
     private var revised: [Int] = []
-    private var closings = WindowClosings()
     /// The agents whose feeds are sources.
-    private(set) var members = MemberTable()
+    var fleet = Fleet()
     /// The agent whose events are being published; −1 for our own.
     private var currentMember: Int32 = -1
     /// The number of times that a series was refused because its agent is at its limit.
     private var refusedForeignSeries = 0
+    /// The errors to report of agents at a limit.
+    private var refusals: [(owner: Int32, message: String)] = []
     /// The number of values in the current batch that arrived after the line of their window.
     private var revisions = 0
     private var seriesShortage = Shortage()
@@ -148,6 +149,7 @@ package struct FeedState: ~Copyable, Sendable {
     @discardableResult
     private mutating func forget(_ gone: Set<Int>, _ moment: Moment) -> Bool {
         guard !gone.isEmpty else { return false }
+        let owners = Set(gone.map { sources.owner(of: $0) })
         for index in series.indices where gone.contains(series[index].source) {
             flush(index, moment, isComplete: true)
             wastedNames += series[index].prefix.count
@@ -157,8 +159,7 @@ package struct FeedState: ~Copyable, Sendable {
         counts.series = table.count
         endpointTable.remove(gone)
         sources.remove(gone)
-        members.remove(
-            gone, series: { series[$0].source < 0 }, endpoints: { endpointTable.count(of: $0) })
+        for owner in owners { fleet[closings: owner].remove { series[$0].source < 0 } }
         if wastedNames > prefixes.buffer.count / 2 { movePrefixes() }
         return true
     }
@@ -206,9 +207,7 @@ package struct FeedState: ~Copyable, Sendable {
         if isForeign { stopListening(moment) }
         counts.refusedSeries = table.refused + refusedForeignSeries
         if seriesShortage.note(table.refused, at: moment.now) { reportSeries(moment) }
-        if endpointTable.statistics.count >= limits.endpoints,
-            endpointShortage.note(counts.refusedEndpoints, at: moment.now)
-        {
+        if endpointTable.isFull, endpointShortage.note(counts.refusedEndpoints, at: moment.now) {
             reportEndpoints(moment)
         }
         return next
@@ -362,12 +361,13 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     /// Says what an agent has too much of.
-    private mutating func report(_ message: String, of member: Int, _ moment: Moment) {
-        let failure = Failure(.config, message)
+    private mutating func report(_ message: String, of owner: Int32, _ moment: Moment) {
+        let member = fleet[MemberID(index: Int(owner))]
+        let failure = Failure(.config, "\(member.name) \(message)")
         newestReport = log.nextSequence
-        let name = members.ownName(of: member)
+        let name = member.ownName
         if let own = source(named: name) { sources.countError(failure.code.rawValue, of: own) }
-        encoder.setTail(members.tail(of: member))
+        encoder.setTail(member.tail)
         defer { encoder.setTail([]) }
         let most = LineEncoder.most(message.utf8.count, name.utf8.count) + encoder.tailCount
         log.append(atMost: most, at: moment.now) { sequence, writer in
@@ -506,23 +506,24 @@ package struct FeedState: ~Copyable, Sendable {
     ) {
         let name = sources.name(of: source.index)
         lastGeneration += 1
-        let member = Int(currentMember)
-        let mayAdd = member < 0 || members.endpoints(of: member) < limits.memberEndpoints
+        let share = currentMember < 0 ? Int.max : limits.memberEndpoints
         func update(_ state: inout FeedState) -> Bool {
-            let before = state.endpointTable.statistics.count
-            let isDone = state.endpointTable.update(
-                endpoint, of: source.index, named: name, generation: state.lastGeneration, mayAdd: mayAdd, change)
-            if member >= 0 { state.members.add(endpoints: state.endpointTable.statistics.count - before, to: member) }
-            return isDone
+            state.endpointTable.update(
+                endpoint, of: source.index, named: name, owner: state.currentMember, atMost: share,
+                generation: state.lastGeneration, change)
         }
         if update(&self) { return }
-        if mayAdd, forget(Set(sources.released()), moment), update(&self) { return }
+        let isShareUsed = endpointTable.count(of: currentMember) >= share
+        if !isShareUsed, forget(Set(sources.released()), moment), update(&self) { return }
         counts.refusedEndpoints += 1
-        if !mayAdd {
-            members.refuse(
-                .endpoints, of: member,
-                "has more than \(limits.memberEndpoints) endpoints: further ones have no statistics")
+        if isShareUsed {
+            refuse(.endpoints, "has more than \(share) endpoints: further ones have no statistics")
         }
+    }
+
+    /// Refuses something beyond an agent's limit, and reports that once.
+    private mutating func refuse(_ refusal: FleetMember.Refusal, _ message: String) {
+        if fleet[MemberID(index: Int(currentMember))].isFirst(refusal) { refusals.append((currentMember, message)) }
     }
 
     // MARK: Series
@@ -532,7 +533,7 @@ package struct FeedState: ~Copyable, Sendable {
         /// An index into `sources`.
         let source: Int
         let kind: SeriesKind
-        /// Its agent, as an index in `members`; −1 for our own.
+        /// Its agent, by index; −1 for our own.
         var member: Int32 = -1
         /// A sequential number from when it was added, for walks.
         let generation: Int
@@ -570,11 +571,10 @@ package struct FeedState: ~Copyable, Sendable {
         _ source: SourceID, _ kind: SeriesKind, _ place: SourceID, _ key: UnsafeBufferPointer<UInt8>?,
         _ moment: Moment
     ) -> Int? {
-        let member = Int(currentMember)
-        if member >= 0, members.series(of: member).count >= limits.memberSeries {
+        if currentMember >= 0, fleet[closings: currentMember].series.count >= limits.memberSeries {
             refusedForeignSeries += 1
-            members.refuse(
-                .series, of: member,
+            refuse(
+                .windows,
                 "has more than \(limits.memberSeries) series: events of further ones still flow, but have no windows")
             return nil
         }
@@ -590,7 +590,7 @@ package struct FeedState: ~Copyable, Sendable {
             ring: newRing, source: source.index, kind: kind, member: currentMember, generation: lastGeneration,
             prefix: 0..<0,
             namesOffset: 0)
-        if member >= 0 { members.add(series: index, to: member) }
+        fleet[closings: currentMember].add(series: index)
         if index < series.count { series[index] = new } else { series.append(new) }
         // Relayed lines are not encoded here.
         if remote == nil { keepPrefix(of: index) }
@@ -722,33 +722,56 @@ package struct FeedState: ~Copyable, Sendable {
     ///
     /// - Returns: whether windows have ended since the last check.
     package mutating func notice(wall: Timestamp) -> Bool {
-        closings.notice(wall, width: width)
+        fleet[closings: -1].notice(wall, width: width)
     }
 
-    /// Emits the lines of ended windows, if `notice` has found any.
+    /// Emits the lines of our ended windows, if `notice` has found any.
     ///
     /// - Parameter growth: the growth of the log, in bytes, after which to stop for now; see `slice`.
     /// - Returns: whether there may be more.
     @discardableResult
     package mutating func closeWindows(atMost growth: Int = .max, at moment: Moment) -> Bool {
-        guard var index = closings.place else { return false }
-        let start = log.totalCost
-        while index < series.count, log.totalCost - start < growth {
-            if series[index].member < 0,
-                closings.looksAtAll || series[index].ring.nextDue.map({ $0 <= moment.wall }) == true
-            {
-                flush(index, moment)
-            }
-            index += 1
-        }
-        closings.place = index < series.count ? index : nil
-        let past = moment.now.advanced(by: .zero - limits.history - limits.interval)
-        if closings.place == nil {
+        guard fleet[closings: -1].next != nil else { return false }
+        closeWindows(of: -1, until: log.totalCost.addingSaturated(growth), moment)
+        let hasMore = fleet[closings: -1].next != nil
+        if !hasMore {
+            let past = moment.now.advanced(by: .zero - limits.history - limits.interval)
             forget(Set(sources.released(before: past)), moment)
             reportRoom(moment)
         }
         log.expire(at: moment.now)
-        return closings.place != nil
+        return hasMore
+    }
+
+    /// Emits the lines of an agent's ended windows until the log has this size.
+    private mutating func closeWindows(of owner: Int32, until end: Int, _ moment: Moment) {
+        guard var next = fleet[closings: owner].next else { return }
+        let time = fleet[closings: owner].time(at: moment)
+        let looksAtAll = fleet[closings: owner].looksAtAll
+        while log.totalCost < end, next < fleet[closings: owner].series.count {
+            let index = fleet[closings: owner].series[next]
+            if looksAtAll || series[index].ring.nextDue.map({ $0 <= time }) == true { flush(index, moment) }
+            next += 1
+        }
+        fleet[closings: owner].close(before: next)
+    }
+
+    /// Closes the windows of all agents of a fleet that have ended by each agent's clock.
+    ///
+    /// - Parameter growth: the growth of the log, in bytes, after which to stop for now.
+    /// - Returns: whether there may be more.
+    mutating func closeMemberWindows(atMost growth: Int, at moment: Moment) -> Bool {
+        let end = log.totalCost.addingSaturated(growth)
+        for member in 0..<Int32(fleet.count) {
+            guard log.totalCost < end else { return true }
+            closeMemberWindows(of: member, until: end, moment)
+        }
+        return log.totalCost >= end
+    }
+
+    private mutating func closeMemberWindows(of member: Int32, until end: Int, _ moment: Moment) {
+        _ = fleet[closings: member].notice(fleet[closings: member].time(at: moment), width: width)
+        closeWindows(of: member, until: end, moment)
     }
 
     /// The end of the window that contains `wall`.
@@ -767,8 +790,7 @@ package struct FeedState: ~Copyable, Sendable {
         _ source: SourceID? = nil, from first: Int, atMost growth: Int, at moment: Moment
     ) -> Int? {
         let start = log.totalCost
-        let owner = source.map { members.owner(of: $0.index) } ?? -1
-        let some = owner >= 0 ? members.series(of: owner) : nil
+        let some = source.map { fleet[closings: sources.owner(of: $0.index)].series }
         let count = some?.count ?? series.count
         // Starts over each time, because its series may have moved when others of the agent were forgotten: completed
         // ones have nothing left to emit.
@@ -787,9 +809,7 @@ package struct FeedState: ~Copyable, Sendable {
         _ value: Double, in index: Int, at time: Timestamp, _ moment: Moment
     ) {
         // By the clock of the agent that the event is from.
-        let (clock, openSince) =
-            currentMember < 0
-            ? (moment.wall, closings.openSince) : members.clock(of: Int(currentMember), or: moment.wall)
+        let clock = fleet[closings: currentMember].told(or: moment.wall)
         var outcome = series[index].ring.record(value, time: time, sequence: log.nextSequence, now: clock)
         if case .full = outcome {
             // Cannot happen again right after a flush, which the ring's documentation promises.
@@ -798,7 +818,7 @@ package struct FeedState: ~Copyable, Sendable {
         }
         if case .late = outcome {
             counts.late += 1
-        } else if time < openSince {
+        } else if time < fleet[closings: currentMember].openSince {
             // Its window has closed already: its line is emitted again, after the batch.
             revisions += 1
             if revised.last != index { revised.append(index) }
@@ -809,27 +829,26 @@ package struct FeedState: ~Copyable, Sendable {
     private mutating func flushRevised(_ moment: Moment) {
         guard !revised.isEmpty else { return }
         for index in revised {
-            let member = Int(series[index].member)
-            let end = member < 0 ? moment.wall : members.time(of: member, at: moment.now, or: moment.wall)
+            let end = fleet[closings: series[index].member].time(at: moment)
             if let due = series[index].ring.nextDue, due <= end { flush(index, moment) }
         }
         revised.removeAll(keepingCapacity: true)
     }
 
     private mutating func flush(_ index: Int, _ moment: Moment, isComplete: Bool = false) {
-        // Its place is free, or its windows come as lines.
-        guard series[index].source >= 0, remote == nil else { return }
+        // Its place is free, or its windows come as lines, or nothing is left to emit.
+        guard series[index].source >= 0, remote == nil, !isComplete || series[index].ring.hasChanges else { return }
         // Takes the ring out while it lends its windows, so that the log can be appended to; another ring replaces it,
         // or its memory would be shared and copied.
         var ring = newRing
         swap(&ring, &series[index].ring)
-        let member = Int(series[index].member)
-        let time = member < 0 ? moment.wall : members.time(of: member, at: moment.now, or: moment.wall)
-        let clock = member < 0 ? moment.wall : members.told(of: member, or: moment.wall)
+        let owner = series[index].member
+        let time = fleet[closings: owner].time(at: moment)
+        let clock = fleet[closings: owner].told(or: moment.wall)
         // It may stand in the middle of what comes from another agent.
-        let before = encoder
-        if currentMember >= 0 || member >= 0 { encoder.setTail(member < 0 ? [] : members.tail(of: member)) }
-        defer { if currentMember >= 0 || member >= 0 { encoder = before } }
+        let tail = encoder.tail
+        encoder.setTail(fleet.tail(of: owner))
+        defer { encoder.setTail(tail) }
         let scale = series[index].kind == .data ? sources.bands(of: series[index].source) : nil
         withWindowNames(of: index) { state, names in
             func emit(_ window: Window) {
@@ -853,12 +872,6 @@ package struct FeedState: ~Copyable, Sendable {
 
     // MARK: Agents whose feeds are sources
 
-    /// Adds an agent, or returns the one with this name.
-    mutating func join(_ name: String) -> MemberID { members.join(name) }
-
-    /// Lets another agent reuse this index later, unless the agent joins again before.
-    mutating func free(_ member: MemberID) { members.free(member) }
-
     /// Makes room for a new agent's names by forgetting released sources.
     ///
     /// - Returns: the source that keeps it from being called so, as it has that name or that of one of the agent's; nil when
@@ -875,38 +888,35 @@ package struct FeedState: ~Copyable, Sendable {
     ///
     /// - Returns: the agent whose source has that name; nil when none does.
     mutating func makeRoom(forSource name: String, at moment: Moment) -> MemberID? {
-        guard let known = sources.source(named: name), case let owner = members.owner(of: known.index), owner >= 0
-        else { return nil }
-        guard sources.isReleased(known) else { return MemberID(index: owner) }
+        guard let known = source(named: name), let owner = owner(of: known) else { return nil }
+        guard sources.isReleased(known) else { return owner }
         forget([known.index], moment)
         return nil
     }
 
-    /// The agent that a source stands for; nil for any other source.
-    func member(standingFor source: SourceID) -> MemberID? {
-        let owner = members.owner(of: source.index)
-        guard owner >= 0, members.ownName(of: owner) == sources.name(of: source.index) else { return nil }
-        return MemberID(index: owner)
+    /// The agent that a source belongs to; nil for our own sources.
+    func owner(of source: SourceID) -> MemberID? {
+        let owner = sources.owner(of: source.index)
+        return owner < 0 ? nil : MemberID(index: Int(owner))
     }
 
     /// The sources of an agent.
     func sources(of member: MemberID) -> [SourceID] {
-        members.sources(of: member.index).map { SourceID(index: $0) }
+        sources.sources(of: member, named: fleet[member].name)
     }
 
     func name(of source: SourceID) -> String { sources.name(of: source.index) }
 
     /// The agent's own name of one of its sources.
     func ownName(of source: SourceID, of member: MemberID) -> String {
-        String(Substring(name(of: source).utf8.dropFirst(members.name(of: member.index).utf8.count + 1)))
+        String(Substring(name(of: source).utf8.dropFirst(fleet[member].name.utf8.count + 1)))
     }
 
     func type(of source: SourceID) -> String? { sources.type(of: source) }
 
     /// The agent's source with this own name; nil when it is unknown here.
     func source(named name: String, of member: MemberID) -> SourceID? {
-        guard let id = sources.source(named: "\(members.name(of: member.index)).\(name)") else { return nil }
-        return members.owner(of: id.index) == member.index ? id : nil
+        sources.source(named: "\(fleet[member].name).\(name)").flatMap { owner(of: $0) == member ? $0 : nil }
     }
 
     /// Adds a source of an agent under the agent's own name for it, or updates its description.
@@ -918,11 +928,11 @@ package struct FeedState: ~Copyable, Sendable {
     ) -> (source: SourceID, isNews: Bool)? {
         var description = description
         let known = source(named: description.name, of: member)
-        description.name = "\(members.name(of: member.index)).\(description.name)"
+        description.name = "\(fleet[member].name).\(description.name)"
         description.type = LineEncoder.cut(description.type, at: 1_024)
         if let known {
             if sources.isDescribed(known, as: description) { return (known, false) }
-            if sources.describe(known, as: description, at: time) { renewPrefixes(of: known, member.index) }
+            if sources.describe(known, as: description, at: time) { renewPrefixes(of: known) }
             return (known, true)
         }
         if let other = sources.source(named: description.name) {
@@ -930,7 +940,7 @@ package struct FeedState: ~Copyable, Sendable {
             forget([other.index], moment)
         }
         let id = register(description, at: time)
-        members.add(source: id.index, to: member.index)
+        sources.setOwner(member, of: id)
         return (id, true)
     }
 
@@ -940,8 +950,8 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     /// Encodes the names of one source's series again.
-    private mutating func renewPrefixes(of source: SourceID, _ member: Int) {
-        for index in members.series(of: member) where series[index].source == source.index {
+    private mutating func renewPrefixes(of source: SourceID) {
+        for index in fleet[closings: sources.owner(of: source.index)].series where series[index].source == source.index {
             wastedNames += series[index].prefix.count
             keepPrefix(of: index)
         }
@@ -950,47 +960,25 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// What comes now is from there.
     private mutating func listen(to origin: LineOrigin, at time: Timestamp, _ moment: Moment) {
-        let member = origin.member.index
+        let member = Int32(origin.member.index)
         if let clock = origin.clock {
-            members.hear(clock, of: member, at: moment.now)
-            closeWindows(of: member, until: log.totalCost.addingSaturated(slice), moment)
+            fleet[closings: member].hear(clock, at: moment.now)
+            closeMemberWindows(of: member, until: log.totalCost.addingSaturated(slice), moment)
         }
-        currentMember = Int32(member)
+        currentMember = member
         encoder.setTail(
             origin.line.map {
                 LineEncoder.tail(
-                    agent: members.name(of: member), $0, stream: origin.stream,
+                    agent: fleet[origin.member].name, $0, stream: origin.stream,
                     time: isFuture(time, moment.wall) ? time : nil)
-            } ?? members.tail(of: member))
+            } ?? fleet.tail(of: member))
     }
 
     private mutating func stopListening(_ moment: Moment) {
         currentMember = -1
         encoder.setTail([])
-        for (member, message) in members.takeRefusals() { report(message, of: member, moment) }
-    }
-
-    /// Closes the windows of all agents that have ended by each agent's clock, until the log has grown by `growth`
-    /// bytes.
-    ///
-    /// - Returns: whether there may be more.
-    mutating func closeMemberWindows(atMost growth: Int, at moment: Moment) -> Bool {
-        let end = log.totalCost.addingSaturated(growth)
-        for member in 0..<members.count {
-            guard log.totalCost < end else { return true }
-            closeWindows(of: member, until: end, moment)
-        }
-        return log.totalCost >= end
-    }
-
-    /// - Parameter end: how large the log may get, until it is enough for now.
-    private mutating func closeWindows(of member: Int, until end: Int, _ moment: Moment) {
-        guard let due = members.due(member, at: moment.now, width: width) else { return }
-        var rest = due.series
-        while log.totalCost < end, let index = rest.popFirst() {
-            if due.looksAtAll || series[index].ring.nextDue.map({ $0 <= due.time }) == true { flush(index, moment) }
-        }
-        members.close(member, before: rest.startIndex)
+        for (owner, message) in refusals { report(message, of: owner, moment) }
+        refusals = []
     }
 
     // MARK: Lines
@@ -1016,6 +1004,7 @@ package struct FeedState: ~Copyable, Sendable {
         (new.isConnected, new.heard) = (old.isConnected, old.heard)
         remote = new
         sources = SourceTable()
+        fleet[closings: -1] = WindowClosings()
         series = []
         table = SeriesTable(limit: limits.series)
         endpointTable = EndpointTable(limit: limits.endpoints)

@@ -4,6 +4,8 @@ internal import Reactor
 struct SourceTable: Sendable {
     private struct Source: Sendable {
         let name: String
+        /// The agent of a fleet that it belongs to, by index; −1 for our own sources.
+        var owner: Int32 = -1
         /// `"type":"…","source":"…","series":"…`, without the closing quote.
         var prefix: [UInt8]
         var status: SourceStatus
@@ -76,6 +78,12 @@ struct SourceTable: Sendable {
     @inline(__always) func name(of index: Int) -> String { sources[index]?.name ?? "" }
     /// `"type":"…","source":"…","series":"…`, without the closing quote.
     @inline(__always) func prefix(of index: Int) -> [UInt8] { sources[index]?.prefix ?? [] }
+    @inline(__always) func owner(of source: Int) -> Int32 { sources[source]?.owner ?? -1 }
+    mutating func setOwner(_ owner: MemberID, of source: SourceID) { sources[source.index]?.owner = Int32(owner.index) }
+    /// The sources of an agent with this name.
+    func sources(of owner: MemberID, named name: String) -> [SourceID] {
+        (heads[name] ?? []).filter { self.owner(of: $0) == owner.index }.map { SourceID(index: $0) }
+    }
     func type(of source: SourceID) -> String? { sources[source.index]?.status.type }
     func bands(of index: Int) -> Bands? { sources[index]?.bands }
 
@@ -96,7 +104,7 @@ struct SourceTable: Sendable {
             generation: indices[name].flatMap { sources[$0]?.generation } ?? generation)
         guard let index = indices[name], let known = sources[index] else { return (add(source), false) }
         if known.releasedAt != nil { released.removeAll { $0 == index } }
-        (source.answers, source.errors) = (known.answers, known.errors)
+        (source.owner, source.answers, source.errors) = (known.owner, known.answers, known.errors)
         sources[index] = source
         return (SourceID(index: index), known.status.type != type)
     }

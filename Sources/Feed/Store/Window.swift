@@ -80,16 +80,40 @@ package struct Window: Sendable, Equatable {
     }
 }
 
-/// Tracks which windows have closed, by one clock.
+/// The series of one agent, us or one of a fleet, and the clock by which their windows close.
 struct WindowClosings: Sendable {
+    /// The indices of its series.
+    private(set) var series: [Int] = []
+    /// The agent's time as of its newest line, and the arrival of that line; nil before the first, and for ourselves.
+    private var told: (time: Timestamp, heard: LoopInstant)?
     /// The end and the start of the open window: earlier windows have closed.
     private var boundary = Timestamp(microseconds: .min)
     private(set) var openSince = Timestamp(microseconds: .min)
     private var last = Timestamp(microseconds: .min)
-    /// The first series whose ended windows may lack a line; nil when all have theirs.
-    var place: Int?
+    /// The first of `series` whose ended windows may lack a line; nil when all have theirs.
+    private(set) var next: Int?
     /// Whether the clock has stepped back since, so that any window may have ended.
     private(set) var looksAtAll = false
+
+    /// The agent's time now; the wall clock's before the first line.
+    func time(at moment: Moment) -> Timestamp {
+        guard let told else { return moment.wall }
+        return MemberClock.time(told.time, after: told.heard.duration(to: moment.now))
+    }
+
+    /// The agent's time as of its newest line; `wall` before the first.
+    @inline(__always) func told(or wall: Timestamp) -> Timestamp { told?.time ?? wall }
+
+    /// Records the agent's time from a line that just arrived.
+    mutating func hear(_ time: Timestamp, at now: LoopInstant) { told = (time, now) }
+
+    mutating func add(series index: Int) { series.append(index) }
+
+    /// Forgets series. The others have other places in `series` then: starts over, so that none is skipped.
+    mutating func remove(where isGone: (Int) -> Bool) {
+        series.removeAll(where: isGone)
+        if next != nil { next = 0 }
+    }
 
     /// Updates the boundary if windows have ended by `time`.
     ///
@@ -97,12 +121,15 @@ struct WindowClosings: Sendable {
     /// - Returns: whether windows have ended since the last call.
     mutating func notice(_ time: Timestamp, width: Int64) -> Bool {
         guard time >= boundary || time < last else { return false }
-        looksAtAll = time < last || looksAtAll && place != nil
+        looksAtAll = time < last || looksAtAll && next != nil
         last = time
         let index = Window.index(of: time, width: width)
         boundary = Window.end(of: index, width: width)
         openSince = Window.start(of: index, width: width)
-        place = 0
+        next = 0
         return true
     }
+
+    /// Records that all series before this place have had their windows closed.
+    mutating func close(before place: Int) { next = place < series.count ? place : nil }
 }

@@ -56,6 +56,9 @@ package struct WindowRing: Sendable {
     /// The newest window held.
     package var newest: Window? { head < windows.count ? windows[windows.count - 1] : nil }
 
+    /// Whether `complete` has a line to emit.
+    var hasChanges: Bool { !dirty.isEmpty }
+
     // Bound: windows of a series | history / width + 8 | windows past the history are dropped after their line was
     //   written
     /// The most windows held, which bounds the memory.

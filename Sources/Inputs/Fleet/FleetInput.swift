@@ -44,7 +44,7 @@ package actor FleetInput: Input {
 
     package func run() async throws(CancellationError) {
         let id = await store.member(name)
-        await store.note(.opening, of: id)
+        await store.setLink(.opening, of: id)
         await polls.allowPolling(ofAgent: name) { [weak self] source, request in
             guard let self else { return PollRefusal("there is no agent", .away) }
             return assumeIsolated { $0.ask(source, request) }
@@ -80,7 +80,7 @@ package actor FleetInput: Input {
     /// Says why nothing comes: once, and again when that changes.
     private func note(_ ending: PeerEnding, _ id: MemberID, retryIn pause: Duration) async {
         let isNews = outage.fail(by: ending.reason, at: loop.clock.now)
-        await store.note(ending.isFinal ? .refused : .broken, of: id)
+        await store.setLink(ending.isFinal ? .refused : .broken, of: id)
         guard isNews, !ending.isFinal else { return }
         var failure = Failure(ending.code, "\(name): \(ending.reason)")
         (failure.attempt, failure.retryIn) = (outage.attempts, pause)
@@ -91,7 +91,7 @@ package actor FleetInput: Input {
     private func begin(_ stream: any ByteStream, _ id: MemberID) async {
         self.stream = stream
         greeted = loop.clock.now
-        await store.note(.open, of: id)
+        await store.setLink(.open, of: id)
         guard let recovery = outage.end(at: loop.clock.now) else { return }
         await store.say(.recovered(recovery), of: id)
     }

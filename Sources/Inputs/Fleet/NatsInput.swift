@@ -79,7 +79,7 @@ package actor NatsInput: Input {
             loop.leave(to: worker) { [broker] in broker.close() }
             worker.stop()
         }
-        await store.noteBroker(name, isConnected: false)
+        await store.setBroker(name, isConnected: false)
         await store.whenForgotten(by: id) { [weak self] agent in self?.assumeIsolated { $0.forget(agent) } }
         do {
             while true {
@@ -91,7 +91,7 @@ package actor NatsInput: Input {
                 }
             }
         } catch {
-            await store.noteBroker(name, isConnected: nil)
+            await store.setBroker(name, isConnected: nil)
             await store.whenForgotten(by: id, nil)
             told = []
             for agent in agents.keys { forget(agent) }
@@ -312,7 +312,7 @@ package actor NatsInput: Input {
             if await store.receive(some, from: member, by: origin) != nil {
                 agents[agent]?.refused = run
                 _ = agents[agent]?.outage.fail(by: "run", at: loop.clock.now)
-                return await store.note(.unfit, of: member)
+                return await store.setLink(.unfit, of: member)
             }
             if let recovery = agents[agent]?.outage.end(at: loop.clock.now) {
                 await store.say(.recovered(recovery), of: member)
@@ -346,7 +346,7 @@ package actor NatsInput: Input {
             by: fault.kind.code, at: loop.clock.now, from: patience.telling, isBrief: patience.isBrief)
         {
             isThere = false
-            await store.noteBroker(name, isConnected: false)
+            await store.setBroker(name, isConnected: false)
             var failure = Failure(fault.kind.code, "\(name): \(fault.reason)")
             (failure.attempt, failure.retryIn) = (outage.attempts, pause)
             await say(.error(failure), id)
@@ -364,14 +364,14 @@ package actor NatsInput: Input {
 
     /// Records that the stream is being read, whether it has new messages or not.
     private func noteReading(_ id: SourceID) async {
-        if !isThere { await store.noteBroker(name, isConnected: true) }
+        if !isThere { await store.setBroker(name, isConnected: true) }
         isThere = true
         await store.noteAnswer(from: id)
     }
 
     /// Refuses a message and marks its agent as unfit until one is accepted.
     private func refuse(_ member: MemberID, _ agent: String, _ topic: String, _ text: String, _ id: SourceID) async {
-        await store.note(.unfit, of: member)
+        await store.setLink(.unfit, of: member)
         guard await mayTell("\(topic) \(agent)", id) else { return }
         _ = agents[agent]?.outage.fail(by: topic, at: loop.clock.now)
         await store.say(.error(Failure(.protocol, "\(agent) \(text)")), of: member)

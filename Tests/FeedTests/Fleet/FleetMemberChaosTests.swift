@@ -124,7 +124,7 @@ import Testing
             guard let line = speaker.line() else { continue }
             var items: [FleetMember.Item] = []
             let before = current.isEmpty ? nil : member.marks[current]
-            member.take(line, wall: speaker.wall, into: &items)
+            member.process(line, wall: speaker.wall, into: &items)
             if speaker.random.next() % 4 == 0 { member.flushMissing(into: &items) }
             switch line.body {
             case .hello(let hello):

@@ -13,7 +13,7 @@ import Testing
         _ lines: [Line], _ member: inout FleetMember, wall: Timestamp = wall
     ) -> [String] {
         var items: [FleetMember.Item] = []
-        for line in lines { member.take(line, wall: wall, into: &items) }
+        for line in lines { member.process(line, wall: wall, into: &items) }
         member.flushMissing(into: &items)
         return items.map {
             switch $0 {
@@ -198,8 +198,8 @@ import Testing
         }
         var items: [FleetMember.Item] = []
         let sources = #"{"source":"a b","state":"ok"},"# + types[..<3].joined(separator: ",")
-        member.take(try peer.hello(), wall: Self.wall, into: &items)
-        member.take(try peer.stats(sources), wall: Self.wall, into: &items)
+        member.process(try peer.hello(), wall: Self.wall, into: &items)
+        member.process(try peer.stats(sources), wall: Self.wall, into: &items)
         guard case .stats(let stats)? = items.first else { throw PeerScript.Unexpected() }
         #expect(stats.sources.map(\.source) == ["s0", "s1", "s2"] && stats.moreSources == 1)
         #expect(stats.sources.map(\.type) == ["fact", nil, nil])
@@ -311,47 +311,56 @@ import Testing
     }
 }
 
-@Suite(.limited) struct MemberTableTests {
-    @Test func aPlaceIsFreeOnceItsSourcesAreForgotten() {
-        var table = MemberTable()
-        let first = table.join("a")
-        table.add(source: 0, to: first.index)
-        table.free(first)
-        #expect(!table.hasRoom(1) && table.hasRoom(2))
-        #expect(table.join("b") != first)
-        #expect(!table.hasRoom(2))
-        table.remove([0], series: { _ in false }, endpoints: { _ in 0 })
-        #expect(table.hasRoom(2))
-        #expect(table.join("c") == first && table["a"] == nil && table.name(of: first.index) == "c")
-        #expect(!table.hasRoom(2))
+@Suite(.limited) struct FleetTests {
+    private static let now = LoopInstant(nanoseconds: 0)
+    private static let moment = Moment(wall: Timestamp(seconds: 1_700_000_000), now: now)
+
+    /// The state of a hub of at most two agents.
+    private static func hub() -> FeedState {
+        var limits = FeedState.Limits()
+        limits.members = 2
+        return FeedState(limits: limits)
     }
 
-    @Test func oneThatIsBackKeepsItsPlace() {
-        var table = MemberTable()
-        let first = table.join("a")
-        table.free(first)
-        #expect(table.join("a") == first)
-        #expect(!table.hasRoom(1))
-        #expect(table.join("b") != first && table["a"] == first && table.name(of: first.index) == "a")
+    @Test func aPlaceIsFreeOnceItsSourcesAreForgotten() throws {
+        var state = Self.hub()
+        let way = state.register(SourceDescription(name: "nats"), at: Self.moment.wall)
+        func join(_ name: String) -> MemberID? { try? state.member(name, by: way, at: Self.moment).get().member }
+        let first = try #require(join("a"))
+        for source in state.sources(of: first) { state.release(source, at: Self.moment) }
+        state.fleet.free(first)
+        #expect(join("b") != first && join("c") == nil)
+        #expect(state.makeRoom(forAgent: "a", at: Self.moment) == nil)
+        #expect(join("c") == first && state.fleet["a"] == nil && state.fleet[first].name == "c")
+        #expect(join("d") == nil)
+    }
+
+    @Test func oneThatIsBackKeepsItsPlace() throws {
+        var state = Self.hub()
+        let way = state.register(SourceDescription(name: "nats"), at: Self.moment.wall)
+        func join(_ name: String) -> MemberID? { try? state.member(name, by: way, at: Self.moment).get().member }
+        let first = try #require(join("a"))
+        for source in state.sources(of: first) { state.release(source, at: Self.moment) }
+        state.fleet.free(first)
+        #expect(join("a") == first)
+        #expect(join("b") != first && join("c") == nil)
+        #expect(state.fleet["a"] == first && state.fleet[first].name == "a")
     }
 
     /// Series that are gone make others have their places while windows of some have yet to close.
     @Test func noneIsPassedOverWhenOthersAreForgottenMeanwhile() {
-        var table = MemberTable()
-        let now = LoopInstant(nanoseconds: 0)
-        let member = table.join("web1").index
-        for source in 0..<2 { table.add(source: source, to: member) }
-        for series in 0..<10 { table.add(series: series, to: member) }
-        table.hear(Timestamp(seconds: 1_700_000_000), of: member, at: now)
-        #expect(table.due(member, at: now, width: 10_000_000)?.series.count == 10)
-        table.close(member, before: 4)
-        #expect(table.due(member, at: now, width: 10_000_000)?.series.first == 4)
-        table.remove([0], series: { $0 < 3 }, endpoints: { _ in 0 })
-        #expect(table.due(member, at: now, width: 10_000_000).map { Array($0.series) } == Array(3..<10))
-        table.close(member, before: 7)
-        #expect(table.due(member, at: now, width: 10_000_000) == nil)
-        table.remove([1], series: { $0 < 5 }, endpoints: { _ in 0 })
-        #expect(table.due(member, at: now, width: 10_000_000) == nil)
+        var closings = WindowClosings()
+        for series in 0..<10 { closings.add(series: series) }
+        closings.hear(Timestamp(seconds: 1_700_000_000), at: Self.now)
+        #expect(closings.notice(closings.time(at: Self.moment), width: 10_000_000) && closings.next == 0)
+        closings.close(before: 4)
+        #expect(closings.next == 4)
+        closings.remove { $0 < 3 }
+        #expect(closings.next == 0 && closings.series == Array(3..<10))
+        closings.close(before: 7)
+        #expect(closings.next == nil)
+        closings.remove { $0 < 5 }
+        #expect(closings.next == nil)
     }
 }
 

@@ -114,8 +114,8 @@ import Testing
         var member = FleetMember("web1", width: .seconds(10))
         var items: [FleetMember.Item] = []
         func speak(_ run: String, _ number: Int, at seconds: Double) throws {
-            member.take(try Self.hello(run, at: seconds), wall: Self.at(seconds), into: &items)
-            member.take(
+            member.process(try Self.hello(run, at: seconds), wall: Self.at(seconds), into: &items)
+            member.process(
                 try Self.line(
                     #""seq":\#(number),"type":"progress","source":"s","done":1,"page":1"#, at: seconds),
                 wall: Self.at(seconds), into: &items)
@@ -148,7 +148,7 @@ import Testing
         var items: [FleetMember.Item] = []
         func hear(_ number: Int, at seconds: Double, heard: Double) throws {
             member.hear(of: StreamMessage(run: "a", sequence: number, heard: Self.at(heard)))
-            member.take(
+            member.process(
                 try Self.line(#""seq":\#(number),"type":"progress","source":"s","done":1,"page":1"#, at: seconds),
                 wall: Self.at(3_700), heard: Self.at(heard), into: &items)
         }

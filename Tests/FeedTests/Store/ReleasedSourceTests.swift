@@ -169,7 +169,7 @@ import Testing
         var limits = FeedState.Limits()
         limits.logCapacity = 1 << 16
         var state = FeedState(limits: limits)
-        let member = state.join("web1")
+        let member = state.join("web1", at: Moment(wall: wall, now: now))
         var sources: [SourceID] = []
         var batch = EventBatch()
         for name in ["old", "new"] {

@@ -52,21 +52,21 @@ import Testing
                 #"{"ready":\#(isReady),"agents":{"ready":\#(isReady),"reason":"\#(open) of \#(all) connected"},"sources":[],"more_sources":0}"#
                     + "\n"
             }
-            await stage.store.note(.opening, of: one)
-            await stage.store.note(.opening, of: two)
+            await stage.store.setLink(.opening, of: one)
+            await stage.store.setLink(.opening, of: two)
             #expect(ready(stage) == (503, agents(false, 0, of: 2)))
-            await stage.store.note(.open, of: one)
-            await stage.store.note(.broken, of: two)
+            await stage.store.setLink(.open, of: one)
+            await stage.store.setLink(.broken, of: two)
             #expect(ready(stage) == (200, agents(true, 1, of: 2)))
             await stage.store.say(.error(Failure(.dns, "no")), of: two)
             try await loop.sleep(for: .seconds(3_600))
             #expect(ready(stage) == (200, agents(true, 1, of: 2)))
-            await stage.store.note(.broken, of: one)
+            await stage.store.setLink(.broken, of: one)
             #expect(ready(stage).status == 503)
             // A broker is one connection, however many come by it.
-            await stage.store.noteBroker("nats", isConnected: true)
+            await stage.store.setBroker("nats", isConnected: true)
             #expect(ready(stage) == (200, agents(true, 1, of: 3)))
-            await stage.store.noteBroker("nats", isConnected: nil)
+            await stage.store.setBroker("nats", isConnected: nil)
             #expect(ready(stage) == (503, agents(false, 0, of: 2)))
         }
     }

@@ -340,7 +340,7 @@ import Testing
             let stage = MetricsStage(on: loop)
             let id = await stage.store.member("web1")
             _ = await stage.store.member("web2")
-            await stage.store.note(.open, of: id)
+            await stage.store.setLink(.open, of: id)
             let time = #""time":"2023-11-14T22:13:20.000000Z""#
             let lines = [
                 #"{"type":"hello",\#(time),"format":1,"run":"r1","first_seq":1,"next_seq":1}"#,
