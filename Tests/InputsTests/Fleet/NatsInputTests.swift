@@ -715,11 +715,9 @@ import Testing
         stream.setTime(Self.now)
         try await Self.run(stream) { fleet in
             @Sendable func isUp() async -> Bool {
-                var walk = await fleet.store.walk
-                while let source = await fleet.store.nextSource(&walk) {
-                    if source.name == "nats" { return source.timeliness.isGood && source.state == .ok }
+                await fleet.store.sourceNumbers.contains {
+                    $0.name == "nats" && $0.timeliness.isGood && $0.state == .ok
                 }
-                return false
             }
             @Sendable func recoveries() async throws -> [String?] {
                 try await fleet.lines().filter { if case .recovered = $0.body { true } else { false } }.map(\.source)
