@@ -28,7 +28,7 @@ final class PageFileHandler: WebHandler {
         type = Self.type(of: file.name)
     }
 
-    func reply(to request: HTTPRequest, below _: Substring) -> HTTPReply {
+    func response(to request: HTTPRequest, below _: Substring) -> HTTPResponse {
         let wantsGzip = request["Accept-Encoding"].map(Self.takesGzip) ?? false
         let form = wantsGzip ? compressed ?? plain : plain
         // A new program may have other files: clients must ask each time, and get what has changed.
@@ -36,11 +36,11 @@ final class PageFileHandler: WebHandler {
             HTTPField("ETag", form.tag), HTTPField("Cache-Control", "no-cache"), HTTPField("Vary", "Accept-Encoding"),
         ]
         if let known = request["If-None-Match"], Self.names(form.tag, in: known) {
-            return .now(response(304, fields))
+            return response(304, fields)
         }
         fields.append(HTTPField("Content-Type", type))
         if let coding = form.coding { fields.append(HTTPField("Content-Encoding", coding)) }
-        return .now(response(200, fields, form.body))
+        return response(200, fields, form.body)
     }
 
     /// Files that are only parts of a document are subject to that document's policy, and omit their own, which would

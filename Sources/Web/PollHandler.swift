@@ -3,20 +3,14 @@ internal import HTTPServer
 internal import Outputs
 
 /// `POST /poll/SOURCE`: polls a source now, like `r` in the terminal; for an attached feed, its agent polls.
-final class PollHandler: WebHandler {
+struct PollHandler: WebHandler {
     let methods = ["POST"]
-    private let context: WebContext
+    let context: WebContext
 
     // Bound: body of a poll request | 1 KiB | status 413
     static let longest = 1 << 10
 
-    init(_ context: WebContext) { self.context = context }
-
-    func reply(to request: HTTPRequest, below rest: Substring) -> HTTPReply {
-        .now(answer(to: request, below: rest))
-    }
-
-    private func answer(to request: HTTPRequest, below rest: Substring) -> HTTPResponse {
+    func response(to request: HTTPRequest, below rest: Substring) -> HTTPResponse {
         guard let source = rest.percentDecoded(), 1...256 ~= source.utf8.count else {
             return .reason(400, "the path is /poll/SOURCE, percent-encoded UTF-8 of at most 256 bytes")
         }

@@ -12,7 +12,7 @@ package protocol WebHandler {
     /// Answers a permitted request; must not wait.
     ///
     /// - Parameter rest: the path behind the handler's own, still encoded; empty for a handler of a single path.
-    func reply(to request: HTTPRequest, below rest: Substring) -> HTTPReply
+    func response(to request: HTTPRequest, below rest: Substring) -> HTTPResponse
 }
 
 extension WebHandler {
@@ -49,19 +49,18 @@ struct WebRoutes {
     private var exact: [String: any WebHandler] = [:]
     private var below: [(path: String, handler: any WebHandler)] = []
 
-    /// - Parameter context: the state that handlers share.
     init(_ context: WebContext, _ readers: FeedReaders) {
-        add("/events", FeedHandler(.events, readers))
-        add("/feed", FeedHandler(.lines, readers))
+        add("/events", FeedHandler(form: .events, readers: readers))
+        add("/feed", FeedHandler(form: .lines, readers: readers))
         for file in PageFiles.all {
             let page = PageFileHandler(file)
             add("/\(file.name)", page)
             if exact["/"] == nil { add("/", page) }
         }
-        add("/poll/", PollHandler(context))
+        add("/poll/", PollHandler(context: context))
         add("/snapshot", SnapshotHandler(context))
-        add("/config", ConfigHandler(context))
-        add("/demo/", DemoHandler(context))
+        add("/config", ConfigHandler(context: context))
+        add("/demo/", DemoHandler(context: context))
         add("/metrics", MetricsHandler(context))
         add("/healthz", HealthHandler.alive(context))
         add("/readyz", HealthHandler.ready(context))

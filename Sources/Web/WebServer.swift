@@ -1,33 +1,29 @@
 package import Feed
-internal import HTTPServer
+package import HTTPServer
 package import Outputs
 package import Reactor
 
 /// Serves the page, the feed and the agent's metrics and health by HTTP, on the agent's main loop.
 package actor WebServer {
-    package struct Limits: Sendable {
-        // Bound: requests by HTTP besides streams; streams have as many places as there were readers allowed at the
-        //   start | 256 | status 503, and the connection is closed
-        /// The most requests at once, besides the streams of readers.
-        package var requests = 256
-        // Bound: connections from one IPv4 address or one IPv6 network of 64 bits, except loopback | 256 | closed
-        //   without an answer
-        /// The most connections from one address, see `HTTPServer.Limits.connectionsPerAddress`.
-        package var connectionsPerAddress = 256
-        /// How long a client may accept nothing of an answer, and the other uses of `HTTPServer.Limits.patience`.
-        package var patience = HTTPServer.Limits().patience
-        /// The bytes of a connection's memory: a target and header fields of 8 KiB each fit, with libmicrohttpd's
-        /// records of a hundred fields; unused memory is never touched.
-        package var memory = 32 << 10
-
-        package init() {}
+    // Bound: requests by HTTP besides streams; streams have as many places as there were readers allowed at the start |
+    //   256 | status 503, and the connection is closed
+    /// The most requests at once, besides the streams of readers.
+    package static let requests = 256
+    // Bound: connections from one IPv4 address or one IPv6 network of 64 bits, except loopback | 256 | closed without an
+    //   answer
+    /// The usual limits, with connections for requests only: those for readers are added.
+    package static var limits: HTTPServer.Limits {
+        var limits = HTTPServer.Limits()
+        limits.connections = requests
+        limits.connectionsPerAddress = 256
+        return limits
     }
 
     private let loop: EventLoop
     private let context: WebContext
     private let routes: WebRoutes
     private let readers: FeedReaders
-    private let limits: Limits
+    private let limits: HTTPServer.Limits
     private let seats: ReaderSeats
     private var server: HTTPServer?
     /// Opened once the server has started, or failed to.
@@ -39,8 +35,10 @@ package actor WebServer {
     ///   - seats: shared with the other outputs that have readers.
     ///   - history: the source of lines older than the log's; nil for none.
     package init(
-        store: EventStore, polls: PollRequests, on loop: EventLoop, settings: WebSettings, limits: Limits = Limits(),
-        readers: ReaderLimits = ReaderLimits(), seats: ReaderSeats = ReaderSeats(), history: JournalQueue? = nil,
+        store: EventStore, polls: PollRequests, on loop: EventLoop, settings: WebSettings,
+        limits: HTTPServer.Limits = WebServer.limits, readers: ReaderLimits = ReaderLimits(),
+        seats: ReaderSeats = ReaderSeats(),
+        history: JournalQueue? = nil,
         demoPicture: @escaping WebContext.DemoPicture = { _ in nil }
     ) {
         self.loop = loop
@@ -75,15 +73,12 @@ package actor WebServer {
     /// - Throws: `CancellationError`, or the reason why it cannot serve there.
     package func run(_ open: @Sendable () throws(SystemError) -> Descriptor) async throws {
         begun.open()
-        var limits = HTTPServer.Limits()
-        limits.connections = self.limits.requests + seats.limit
+        var limits = limits
+        limits.connections += seats.limit
         // A reload may add seats, but streams must not take the connections of requests.
         readers.mostHere = seats.limit
-        limits.connectionsPerAddress = self.limits.connectionsPerAddress
-        limits.patience = self.limits.patience
-        limits.memory = self.limits.memory
         let server = try HTTPServer(on: loop, listeningAt: try open(), limits: limits) { [routes, context] request in
-            Self.reply(to: request, routes, context)
+            .now(Self.response(to: request, routes, context))
         }
         server.fields = context.settings.fields
         self.server = server
@@ -107,20 +102,21 @@ package actor WebServer {
         ended.open()
     }
 
-    private static func reply(to request: HTTPRequest, _ routes: WebRoutes, _ context: WebContext) -> HTTPReply {
+    private static func response(
+        to request: HTTPRequest, _ routes: WebRoutes, _ context: WebContext
+    ) -> HTTPResponse {
         let found = routes.find(request.path)
         if let refusal = WebGuard.refusal(of: request, isOpen: found?.handler.isOpen == true, context.settings) {
-            return .now(refusal)
+            return refusal
         }
-        guard let (handler, rest) = found else { return .now(.refusal(404, "there is nothing here")) }
+        guard let (handler, rest) = found else { return .refusal(404, "there is nothing here") }
         let method = request.method == "HEAD" ? "GET" : request.method
         guard handler.methods.contains(method) else {
             let methods = handler.methods.flatMap { $0 == "GET" ? ["GET", "HEAD"] : [$0] }
-            return .now(
-                .refusal(
-                    405, "this path does not take \(request.method.prefix(20))",
-                    [HTTPField("Allow", methods.joined(separator: ", "))]))
+            return .refusal(
+                405, "this path does not take \(request.method.prefix(20))",
+                [HTTPField("Allow", methods.joined(separator: ", "))])
         }
-        return handler.reply(to: request, below: rest)
+        return handler.response(to: request, below: rest)
     }
 }

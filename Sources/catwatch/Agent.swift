@@ -220,7 +220,7 @@ actor Agent {
     private func makeRoom(for sources: [Source], _ options: Options, isServed: Bool, hasPage: Bool) {
         let readers = isServed || hasPage ? options[\.maxReaders] : 0
         // A reader over HTTP takes two descriptors.
-        platform.makeRoom(sources.count + readers * (hasPage ? 2 : 1) + (hasPage ? WebServer.Limits().requests : 0))
+        platform.makeRoom(sources.count + readers * (hasPage ? 2 : 1) + (hasPage ? WebServer.requests : 0))
     }
 
     /// Starts reading from a running agent.

@@ -1,5 +1,6 @@
 import Feed
 import Glibc
+import HTTPServer
 import Outputs
 import Reactor
 import TestSupport
@@ -46,7 +47,7 @@ import Web
     @Test(.enabled(if: RawClient.ownAddress != nil, "this machine has no address but loopback's"))
     func oneAddressDoesNotTakeEveryConnection() async throws {
         let host = try #require(RawClient.ownAddress)
-        var limits = WebServer.Limits()
+        var limits = WebServer.limits
         limits.connectionsPerAddress = 2
         try await WebStage.run(at: host, limits: limits) { stage in
             let (first, open) = try await stage.talk { client in
@@ -70,7 +71,7 @@ import Web
     func aClientThatTakesNothingIsCutOff(path: String) async throws {
         var settings = WebSettings()
         settings.metricsSeries = 10_000
-        var limits = WebServer.Limits()
+        var limits = WebServer.limits
         limits.patience = .milliseconds(300)
         try await WebStage.run(settings, limits: limits) { stage in
             let text = Array(String(repeating: "<", count: 300).utf8)[...]
@@ -202,8 +203,8 @@ import Web
     }
 
     @Test func streamsTakeNoPlaceOfRequests() async throws {
-        var limits = WebServer.Limits()
-        limits.requests = 1
+        var limits = WebServer.limits
+        limits.connections = 1
         var readers = ReaderLimits()
         readers.readers = 3
         try await WebStage.run(readers: readers, limits: limits) { stage in
@@ -253,8 +254,8 @@ import Web
     }
 
     @Test func readersThatAreTooManyTakeNobodysPlace() async throws {
-        var limits = WebServer.Limits()
-        limits.requests = 2
+        var limits = WebServer.limits
+        limits.connections = 2
         var readers = ReaderLimits()
         readers.readers = 1
         try await WebStage.run(readers: readers, limits: limits) { [readers] stage in

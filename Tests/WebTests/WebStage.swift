@@ -1,4 +1,5 @@
 import Feed
+import HTTPServer
 import Outputs
 import Reactor
 import TestSupport
@@ -20,7 +21,7 @@ struct WebStage: Sendable {
     static func run<Value: Sendable>(
         _ settings: WebSettings = WebSettings(), readers: ReaderLimits = ReaderLimits(), isRelay: Bool = false,
         demoPicture: @escaping WebContext.DemoPicture = { _ in nil }, at address: String = "127.0.0.1",
-        limits: WebServer.Limits = WebServer.Limits(), _ body: @escaping @Sendable (WebStage) async throws -> Value
+        limits: HTTPServer.Limits = WebServer.limits, _ body: @escaping @Sendable (WebStage) async throws -> Value
     ) async throws -> Value {
         try await withLoop { loop in
             let host = AgentIdentity.Host(name: "wire.test")

@@ -29,9 +29,7 @@ package final class HealthHandler: WebHandler {
 
     package var isOpen: Bool { true }
 
-    package func reply(to _: HTTPRequest, below _: Substring) -> HTTPReply { .now(response()) }
-
-    func response() -> HTTPResponse {
+    package func response(to _: HTTPRequest, below _: Substring) -> HTTPResponse {
         let now = context.loop.clock.now
         if isFreshUntil <= now {
             report = look(context)

@@ -15,8 +15,8 @@ package final class MetricsHandler: WebHandler {
 
     package init(_ context: WebContext) { self.context = context }
 
-    package func reply(to request: HTTPRequest, below _: Substring) -> HTTPReply {
-        .now(response(accept: request["Accept"]))
+    package func response(to request: HTTPRequest, below _: Substring) -> HTTPResponse {
+        response(accept: request["Accept"])
     }
 
     /// - Parameter accept: the `Accept` header.

@@ -24,14 +24,14 @@ final class SnapshotHandler: WebHandler {
 
     init(_ context: WebContext) { self.context = context }
 
-    func reply(to request: HTTPRequest, below _: Substring) -> HTTPReply {
+    func response(to request: HTTPRequest, below _: Substring) -> HTTPResponse {
         let now = context.loop.clock.now
         if held.last.map({ $0.taken.duration(to: now) >= Self.sharing }) ?? true {
             guard held.count < Self.mostHeld else {
-                return .now(.notNow("others are getting theirs still", retryAfter: 5))
+                return .notNow("others are getting theirs still", retryAfter: 5)
             }
             guard let snapshot = Snapshot(of: context.store) else {
-                return .now(.notNow("the agent is not there", retryAfter: 1))
+                return .notNow("the agent is not there", retryAfter: 1)
             }
             held.append(Held(snapshot: snapshot, taken: now))
         }
@@ -42,7 +42,7 @@ final class SnapshotHandler: WebHandler {
             HTTPField("Content-Type", "text/html; charset=utf-8"), HTTPField("Cache-Control", "no-store"),
             HTTPField("Content-Disposition", "attachment; filename=\"\(snapshot.fileName)\""),
         ]
-        return .now(HTTPResponse(status: 200, fields: fields, body: .stream(stream(of: snapshot, from: now))))
+        return HTTPResponse(status: 200, fields: fields, body: .stream(stream(of: snapshot, from: now)))
     }
 
     private func stream(of snapshot: Snapshot, from start: LoopInstant) -> HTTPStream {

@@ -9,7 +9,8 @@ import Testing
 @Suite(.limited) struct HealthTests {
     /// Status and body of an answer.
     private func ask(_ handler: HealthHandler) -> (status: Int, body: String) {
-        let response = handler.response()
+        let response = handler.response(
+            to: HTTPRequest(method: "GET", target: "/", fields: [], body: []), below: "")
         guard case .bytes(let bytes) = response.body else { return (response.status, "?") }
         return (response.status, String(decoding: bytes, as: UTF8.self))
     }

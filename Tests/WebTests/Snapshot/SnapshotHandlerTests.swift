@@ -22,14 +22,13 @@ struct SnapshotHandlerTests {
                 WebContext(store: store, polls: PollRequests(on: loop), on: loop, WebSettings()))
         }
 
-        func get() -> HTTPResponse? {
-            let request = HTTPRequest(method: "GET", target: "/snapshot", fields: [], body: [])
-            guard case .now(let response) = handler.reply(to: request, below: "") else { return nil }
-            return response
+        func get() -> HTTPResponse {
+            handler.response(to: HTTPRequest(method: "GET", target: "/snapshot", fields: [], body: []), below: "")
         }
 
         func stream() -> HTTPStream? {
-            guard let response = get(), response.status == 200, case .stream(let stream) = response.body else {
+            let response = get()
+            guard response.status == 200, case .stream(let stream) = response.body else {
                 return nil
             }
             return stream
@@ -74,16 +73,16 @@ struct SnapshotHandlerTests {
             try await loop.sleep(for: .seconds(1))
             let second = try #require(server.stream())
             try await loop.sleep(for: .seconds(1))
-            let refusal = try #require(server.get())
+            let refusal = server.get()
             #expect(refusal.status == 503 && refusal.fields.contains(HTTPField("Retry-After", "5")))
             // One of two who have the first one has it still.
             first.finish(isComplete: true)
-            #expect(server.get()?.status == 503)
+            #expect(server.get().status == 503)
             beside.finish(isComplete: false)
             let third = try #require(server.stream())
             #expect(Self.rest(of: third) != nil && Self.rest(of: second) != nil)
             try await loop.sleep(for: .seconds(1))
-            #expect(server.get()?.status == 503)
+            #expect(server.get().status == 503)
         }
     }
 
@@ -108,7 +107,7 @@ struct SnapshotHandlerTests {
 
     @Test func thereIsNoneBeforeTheAgentIsThere() async throws {
         try await withLoop(virtual: true) { loop in
-            let refusal = try #require(Server(loop, isRelay: true).get())
+            let refusal = Server(loop, isRelay: true).get()
             #expect(refusal.status == 503 && refusal.fields.contains(HTTPField("Retry-After", "1")))
         }
     }
