@@ -157,7 +157,7 @@ final class HTTPConnection {
         let place = UnsafeRawBufferPointer(start: target, count: strlen(target))
         targetMemory = place.count + place.count { $0 == UInt8(ascii: "&") } * Self.record
         guard place.count <= server.limits.target, targetMemory <= mostHead else {
-            return end(.refusal(414, "a target has \(server.limits.target) bytes at the most", Self.lastField))
+            return end(.text(414, "a target has \(server.limits.target) bytes at the most", Self.lastField))
         }
         request.target = String(cString: target)
         targetPlace = place
@@ -320,14 +320,14 @@ final class HTTPConnection {
     /// Returns why a request is refused; nil when it is not.
     private func refusal(version: String) -> HTTPResponse? {
         if isSurplus { return Self.tooMany }
-        if let fault = request.validateHead(version: version) { return .refusal(fault.status, fault.message) }
+        if let refusal = request.validateHead(version: version) { return refusal }
         // A value that is not a number was refused earlier.
         guard let announced = request["Content-Length"] else { return nil }
         return Int(announced) ?? .max > server.limits.body ? bodyRefusal : nil
     }
 
     private static var tooMany: HTTPResponse {
-        .refusal(503, "too many connections", [HTTPField("Retry-After", "1")] + lastField)
+        .text(503, "too many connections", [HTTPField("Retry-After", "1")] + lastField)
     }
 
     /// The bytes of libmicrohttpd's record of a field, a parameter or a cookie, rounded up.
@@ -343,7 +343,7 @@ final class HTTPConnection {
         guard !hasZero, let target = targetPlace, let start = target.baseAddress,
             start == UnsafeRawPointer(method) + strlen(method) + 1,
             UnsafeRawPointer(version) == start + target.count + 1
-        else { return .refusal(400, "a head has no byte 0, and single blanks in its first line", Self.lastField) }
+        else { return .text(400, "a head has no byte 0, and single blanks in its first line", Self.lastField) }
         let firstLine = UnsafeRawPointer(version) - UnsafeRawPointer(method) + strlen(version)
         let cookies = request.fields.lazy.filter { $0.name.isSame(as: "Cookie") }.map(\.value.utf8)
         let cookieMemory = cookies.reduce(0) { memory, cookies in
@@ -353,7 +353,7 @@ final class HTTPConnection {
         guard head.count - firstLine - 4 <= server.limits.fields,
             targetMemory + fieldMemory + cookieMemory <= mostHead
         else {
-            return .refusal(431, "a request has \(server.limits.fields) bytes of fields at the most", Self.lastField)
+            return .text(431, "a request has \(server.limits.fields) bytes of fields at the most", Self.lastField)
         }
         return nil
     }
@@ -365,7 +365,7 @@ final class HTTPConnection {
 
     private var bodyRefusal: HTTPResponse {
         let message = "a body has \(server.limits.body) bytes at the most"
-        return .refusal(413, message, Self.lastField)
+        return .text(413, message, Self.lastField)
     }
 
     /// Reads the header fields, which are still in libmicrohttpd's memory.

@@ -42,8 +42,8 @@ package struct HTTPResponse {
         self.body = body
     }
 
-    /// A refusal by the server itself.
-    static func refusal(_ status: Int, _ message: String, _ fields: [HTTPField] = []) -> HTTPResponse {
+    /// A line of plain text.
+    package static func text(_ status: Int, _ message: String, _ fields: [HTTPField] = []) -> HTTPResponse {
         HTTPResponse(
             status: status, fields: [HTTPField("Content-Type", "text/plain; charset=utf-8")] + fields,
             body: .bytes(Array("\(message)\n".utf8)))

@@ -1,14 +1,3 @@
-/// Why the head of a request is refused.
-struct HTTPFault: Equatable {
-    let status: Int
-    let message: String
-
-    init(_ status: Int, _ message: String) {
-        self.status = status
-        self.message = message
-    }
-}
-
 extension HTTPRequest {
     /// Normalizes a head for handlers: a target that is a full URL becomes its path, and its host replaces the `Host`
     /// field (RFC 9112, section 3.2.2).
@@ -18,15 +7,15 @@ extension HTTPRequest {
     /// it sends the head of its refusal twice. It also accepts a blank in the target, and reads a body with another
     /// coding than chunks until the connection ends. It takes a folded line (section 5.2) for one with a folded name.
     ///
-    /// - Returns: what is wrong; nil when nothing is.
-    mutating func validateHead(version: String) -> HTTPFault? {
+    /// - Returns: why it is refused; nil when it is not.
+    mutating func validateHead(version: String) -> HTTPResponse? {
         var hosts: [Int] = []
         var (lengths, codings) = (0, 0)
         for (index, field) in fields.enumerated() {
-            guard Self.isToken(field.name) else { return HTTPFault(400, "a field has a name without blanks") }
+            guard Self.isToken(field.name) else { return .text(400, "a field has a name without blanks") }
             if field.name.isSame(as: "Host") {
                 guard !field.value.utf8.contains(where: { $0 <= 0x20 }) else {
-                    return HTTPFault(400, "a host has no blanks")
+                    return .text(400, "a host has no blanks")
                 }
                 hosts.append(index)
             } else if field.name.isSame(as: "Content-Length") {
@@ -34,18 +23,18 @@ extension HTTPRequest {
             } else if field.name.isSame(as: "Transfer-Encoding") {
                 codings += 1
                 guard field.value.isSame(as: "chunked") else {
-                    return HTTPFault(501, "a body comes in chunks or whole")
+                    return .text(501, "a body comes in chunks or whole")
                 }
             }
         }
         let isOld = version == "HTTP/1.0"
-        guard hosts.count == 1 || hosts.isEmpty && isOld else { return HTTPFault(400, "a request has one Host") }
-        guard lengths + codings <= 1, codings == 0 || !isOld else { return HTTPFault(400, "a body has one length") }
+        guard hosts.count == 1 || hosts.isEmpty && isOld else { return .text(400, "a request has one Host") }
+        guard lengths + codings <= 1, codings == 0 || !isOld else { return .text(400, "a body has one length") }
         guard !target.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
-            return HTTPFault(400, "a target has no blanks")
+            return .text(400, "a target has no blanks")
         }
         if target.utf8.first == UInt8(ascii: "/") || target == "*" && method == "OPTIONS" { return nil }
-        guard let host = takeHost() else { return HTTPFault(400, "a target is a path") }
+        guard let host = takeHost() else { return .text(400, "a target is a path") }
         if let index = hosts.first { fields[index].value = host } else { fields.append(HTTPField("Host", host)) }
         return nil
     }

@@ -62,10 +62,7 @@ package enum WebGuard {
 extension HTTPResponse {
     /// A refusal as plain text.
     package static func refusal(_ status: Int, _ message: String, _ fields: [HTTPField] = []) -> HTTPResponse {
-        HTTPResponse(
-            status: status,
-            fields: [HTTPField("Content-Type", "text/plain; charset=utf-8"), HTTPField("Cache-Control", "no-store")]
-                + fields, body: .bytes(Array("\(message)\n".utf8)))
+        .text(status, message, [HTTPField("Cache-Control", "no-store")] + fields)
     }
 
     /// A temporary refusal. It closes the connection: while waiting for a further request, a surplus client would take
