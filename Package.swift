@@ -72,6 +72,7 @@ let package = Package(
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev", "libssl-dev"])]),
         .target(name: "Page", exclude: ["Files"], cSettings: [.unsafeFlags(["-std=c23"])]),
 
@@ -84,7 +85,9 @@ let package = Package(
         module("Outputs", ["Journal", "Nats", "Feed", "Reactor"]),
         module("Terminal", ["Feed", "Reactor", "CLinux"], small),
         module("HTTPServer", ["Reactor", "CMicroHTTPD"]),
-        module("Web", ["HTTPServer", "WebSocket", "Page", "Outputs", "Journal", "Feed", "Reactor", "CZlib"], small),
+        module(
+            "Web", ["HTTPServer", "WebSocket", "Page", "Outputs", "Journal", "Feed", "Reactor", "CCrypto", "CZlib"],
+            small),
         module("CatAPI", ["HTTPServer", "Reactor", "WebSocket"], small),
         module("Settings", ["Inputs", "Outputs", "Journal", "Nats", "Feed", "Reactor", "CLinux"], small),
         program(

@@ -1,3 +1,4 @@
+internal import CCrypto
 internal import Reactor
 internal import WebSocket
 
@@ -61,8 +62,10 @@ struct SnapshotPage {
     }
 
     /// The policy's name for a script or style in the page (CSP 3, hash-source).
-    private static func source(of text: [UInt8]) -> String {
-        "'sha256-\(Base64.encode(SHA256.digest(text)))'"
+    static func source(of text: [UInt8]) -> String {
+        var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+        SHA256(text, text.count, &digest)
+        return "'sha256-\(Base64.encode(digest))'"
     }
 
     /// Renames imports to the names in the import map: a module in a `data:` URL has no path to resolve others against.

@@ -67,9 +67,7 @@ struct SnapshotTests {
             #"{"imports":{"main":"data:text/javascript,import { a } from %22a%22%0Aconst b = () =%3E import(%22b-c%22)%0A"#
             + #"a(%22100 %25 %23 %3C%5C%22%3E %5C%5C %C3%A9%22, b)%0A","a":"data:text/javascript,export const a = 1","#
             + #""b-c":"data:text/javascript,import { a } from %22a%22%0Aexport const b = a"}}"#
-        func source(_ text: String) -> String {
-            "'sha256-\(Base64.encode(SHA256.digest(Array(text.utf8))))'"
-        }
+        func source(_ text: String) -> String { SnapshotPage.source(of: Array(text.utf8)) }
         #expect(
             text == """
                 <!doctype html><html><head>

@@ -1,12 +1,14 @@
 import TestSupport
 import Testing
+import WebSocket
 
 @testable import Web
 
 @Suite(.limited)
-struct SHA256Tests {
-    private func hex(_ bytes: [UInt8]) -> String {
-        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+struct SnapshotSourceTests {
+    private func bytes(_ hex: String) -> [UInt8] {
+        let digits = Array(hex.utf8).map { $0 < 0x60 ? $0 - 0x30 : $0 - 0x61 + 10 }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 
     /// Those of FIPS 180-4's examples, and lengths around the end of a block, as Python's hashlib has them.
@@ -19,7 +21,8 @@ struct SHA256Tests {
         ("a", 119, "31eba51c313a5c08226adf18d4a359cfdfd8d2e816b13f4af952f7ea6584dcfb"),
         ("a", 1_000_000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"),
     ])
-    func digestsWhatOthersDo(_ text: String, _ times: Int, _ digest: String) {
-        #expect(hex(SHA256.digest(Array(String(repeating: text, count: times).utf8))) == digest)
+    func namesATextByItsDigest(_ text: String, _ times: Int, _ digest: String) {
+        let source = SnapshotPage.source(of: Array(String(repeating: text, count: times).utf8))
+        #expect(source == "'sha256-\(Base64.encode(bytes(digest)))'")
     }
 }

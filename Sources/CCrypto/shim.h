@@ -1,0 +1,3 @@
+/* The digests of OpenSSL's libcrypto. */
+#pragma once
+#include <openssl/sha.h>
