@@ -53,20 +53,15 @@ import Testing
         #expect(cluster.columns == 1)
     }
 
-    @Test func tableHasFewBlocks() {
-        #expect(WidthTable.blockCount < 256)
-    }
-
-    /// The two levels say what the runs say.
-    @Test func tableAgreesWithItsRuns() {
-        var run = 0
-        for value in UInt32(0x300)..<0x110000 {
-            while run + 1 < WidthTable.runs.count, WidthTable.runs[run + 1] >> 2 <= value { run += 1 }
-            guard let scalar = Unicode.Scalar(value) else { continue }
-            if UInt32(WidthTable.class(of: scalar).rawValue) != WidthTable.runs[run] & 3 {
-                Issue.record("\(value)")
-                return
-            }
-        }
+    @Test(
+        arguments: [
+            ("\u{300}", WidthClass.none), ("\u{600}", .one), ("\u{903}", .uncertain), ("\u{1160}", .none),
+            ("\u{1100}", .two), ("\u{2329}", .two), ("\u{302A}", .none), ("\u{303F}", .one), ("\u{E000}", .uncertain),
+            ("\u{378}", .uncertain), ("\u{302E}", .two),
+            ("\u{1F1E6}", .one), ("\u{1F200}", .two), ("\u{1F93B}", .one), ("\u{1FAFF}", .two), ("\u{2FA1D}", .two),
+            ("\u{E0100}", .none), ("\u{3FFFD}", .uncertain), ("\u{26A1}", .two), ("\u{2764}", .one), ("\u{4DC0}", .one),
+        ] as [(Unicode.Scalar, WidthClass)])
+    func aCodePointHasAClass(_ scalar: Unicode.Scalar, _ expected: WidthClass) {
+        #expect(WidthClass(scalar) == expected)
     }
 }

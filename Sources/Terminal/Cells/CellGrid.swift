@@ -42,7 +42,7 @@ package struct CellGrid: Sendable {
             if cluster.columns > 2 {
                 // The visible form of something hidden is made of narrow characters, and may be cut anywhere.
                 for scalar in cluster.text.unicodeScalars {
-                    let width = WidthTable.class(of: scalar) == .two ? 2 : 1
+                    let width = WidthClass(scalar) == .two ? 2 : 1
                     guard place + width <= limit else { return cut(row, column, limit, cell) }
                     cell.glyph = scalar.value
                     cell.extent = UInt8(width)

@@ -37,7 +37,7 @@ package struct Cluster: Equatable, Sendable {
             self.init(visible: String(Character(scalar)))
             return
         }
-        switch WidthTable.class(of: scalar) {
+        switch WidthClass(scalar) {
         // A mark without a letter gets Unicode's dotted circle, or it would change the character before it.
         case .none: self.init(text: "\u{25CC}" + String(Character(scalar)), columns: 1, isDoubtful: true)
         case .one: self.init(text: String(Character(scalar)), columns: 1)
@@ -50,7 +50,7 @@ package struct Cluster: Equatable, Sendable {
         let visible = Sanitizer.visible(text)
         var columns = 0
         // Pictures of controls and ASCII take one column each; the width of other scalars is looked up.
-        for scalar in visible.unicodeScalars { columns += WidthTable.class(of: scalar) == .two ? 2 : 1 }
+        for scalar in visible.unicodeScalars { columns += WidthClass(scalar) == .two ? 2 : 1 }
         self.init(text: visible, columns: columns)
     }
 
@@ -78,7 +78,7 @@ package struct Cluster: Equatable, Sendable {
             default: break
             }
             if scalar.value == 0xFE0E { isDoubtful = true }
-            switch WidthTable.class(of: scalar) {
+            switch WidthClass(scalar) {
             case .none: break
             case .one:
                 columns += 1
