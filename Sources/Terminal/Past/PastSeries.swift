@@ -149,9 +149,6 @@ package struct PastSeries: Sendable {
         }
     }
 
-    /// Whether the next request waits to be sent.
-    package var isDue: Bool { !isAsking && request != nil }
-
     /// Begins the answer to `request`.
     package mutating func begin() {
         isAsking = true

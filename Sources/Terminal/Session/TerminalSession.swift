@@ -42,8 +42,6 @@ package actor TerminalSession {
     private var pendingActions: [Action] = []
     /// Signalled when the journal may have to be read for another graph.
     private let pastChanges: Wakeup
-    /// The number of the `PastSeries` in the newest frame.
-    private var pastNumber: Int?
     private var ending: Ending?
     private let ended: Wakeup
     /// Whether the view has ended, and only the restoring of the terminal is pending.
@@ -246,8 +244,7 @@ package actor TerminalSession {
             case .nothing: break
             case .draw:
                 let frame = renderer.render(view.frame(now: wall.now))
-                if view.past?.number != pastNumber || view.past?.isDue == true { pastChanges.signal() }
-                pastNumber = view.past?.number
+                pastChanges.signal()
                 try await write(frame)
             case .wait(let time):
                 loop.schedule(at: time) { [weak self] in

@@ -92,12 +92,7 @@ package struct FibonacciRuns: Sendable {
 extension FibonacciRuns.Source {
     fileprivate mutating func add(_ pair: FibonacciRuns.Pair) {
         // A calculation starts at F(0), or after the previous one's sum.
-        if pair.n == 0 || total != nil {
-            pairs.removeAll()
-            droppedPairs = 0
-            bytes = 0
-            total = nil
-        }
+        if pair.n == 0 || total != nil { (pairs, droppedPairs, bytes, total) = ([], 0, 0, nil) }
         pairs.append(pair)
         bytes += pair.f.utf8.count + 32
         guard bytes > FibonacciRuns.Limits.bytes else { return }
@@ -113,11 +108,7 @@ extension FibonacciRuns.Source {
 
     fileprivate mutating func add(_ sum: FibonacciRuns.Sum) {
         // A calculation without pairs replaces the pairs of an older one.
-        if pairs.last.map({ $0.n != sum.n }) == true {
-            pairs.removeAll()
-            bytes = 0
-            droppedPairs = 0
-        }
+        if pairs.last.map({ $0.n != sum.n }) == true { (pairs, droppedPairs, bytes) = ([], 0, 0) }
         total = sum.ms
         sums.append(sum)
         if sums.count > FibonacciRuns.Limits.sums {
