@@ -124,7 +124,7 @@ import Testing
         for (row, text) in [(3, "+12 ms"), (4, "+12.0 s")] {
             let column = try #require(
                 rows[row].firstRange(of: text).map { rows[row][..<$0.lowerBound].count }, "\(rows[row])")
-            #expect((grid[row, column].style == script.view.theme.warning) == (row == 4))
+            #expect((grid[row, column].style == Theme().warning) == (row == 4))
         }
     }
 

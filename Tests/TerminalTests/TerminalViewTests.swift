@@ -73,19 +73,19 @@ import Testing
         var script = FeedScript.busy()
         script.pass(12)
         #expect(text(&script).holds(" 12s"))
-        #expect(script.frame()[3, 2].style != script.view.theme.stale)
+        #expect(script.frame()[3, 2].style != Theme().stale)
         let shown = script.frame()
         let fact = (0..<shown.rows).first { shown[$0, 2].glyph == 0x66 } ?? 0
         // Not before two and a half windows have passed without anything new.
         script.pass(13)
-        #expect(script.frame()[fact, 2].style != script.view.theme.stale)
+        #expect(script.frame()[fact, 2].style != Theme().stale)
         script.pass(0.000_001)
-        #expect(script.frame()[fact, 2].style == script.view.theme.stale)
+        #expect(script.frame()[fact, 2].style == Theme().stale)
         script.pass(6.999_999)
         let grid = script.frame()
         #expect(grid.text().holds(" 32s"))
         let row = (0..<grid.rows).first { grid[$0, 2].glyph == 0x66 } ?? 0
-        #expect(grid[row, 2].style == script.view.theme.stale)
+        #expect(grid[row, 2].style == Theme().stale)
     }
 
     /// A listing that is asked every ten minutes is as it should be for that long; only then it is late.
@@ -104,7 +104,7 @@ import Testing
         script.latency("x", "GET http://h/x", ms: 3)
         func isStale() -> [Bool] {
             let grid = script.frame()
-            let theme = script.view.theme
+            let theme = Theme()
             let dot = grid.cells.first { $0.glyph == 0x25CF }?.style
             return [
                 grid[3, 2].style == theme.stale.with(.bold), grid[4, 10].style == theme.stale, dot == theme.warning,
@@ -318,9 +318,9 @@ import Testing
         script.add("progress", "breeds", .progress(Progress(done: 1, total: nil, page: 0)))
         func dot(_ grid: CellGrid) -> Style? { grid.cells.first { $0.glyph == 0x25CF }?.style }
         // In the middle of the screen, as nothing else can be shown yet.
-        #expect(dot(script.frame()) == script.view.theme.good)
+        #expect(dot(script.frame()) == Theme().good)
         script.view.connection = .lost(reason: "gone", since: script.now, retryAt: nil)
-        #expect(dot(script.frame()) == script.view.theme.warning)
+        #expect(dot(script.frame()) == Theme().warning)
     }
 
     @Test func whoseTheSocketIsStandsBesideTheHost() {

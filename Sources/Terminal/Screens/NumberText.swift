@@ -77,7 +77,6 @@ package enum NumberText {
     /// A running time: `41 s`, `2 m 03 s`, `5 h 12 m`, `3 d 4 h`.
     package static func uptime(_ duration: Duration) -> String {
         let seconds = max(0, Int(duration.seconds))
-        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
         if seconds < 60 { return "\(seconds) s" }
         if seconds < 3_600 { return "\(seconds / 60) m \(two(seconds % 60)) s" }
         if seconds < 172_800 { return "\(seconds / 3_600) h \(two(seconds % 3_600 / 60)) m" }
@@ -95,7 +94,6 @@ package enum NumberText {
         let local = overflow ? time.microseconds : time.microseconds &+ product
         let day: Int64 = 86_400_000_000
         let micros = ((local % day) + day) % day
-        func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
         let seconds = micros / 1_000_000
         var text = "\(two(seconds / 3_600)):\(two(seconds / 60 % 60)):\(two(seconds % 60))"
         if decimals > 0 {
@@ -104,6 +102,8 @@ package enum NumberText {
         }
         return text
     }
+
+    private static func two(_ number: some BinaryInteger) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
     /// The month and the day, `offset` seconds ahead of UTC: `11-21`.
     static func date(_ time: Timestamp, offset: Int) -> String {

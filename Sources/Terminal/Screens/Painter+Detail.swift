@@ -7,9 +7,9 @@ extension Painter {
             put("no series", theme.muted, row: body.lowerBound, column: 2)
             return
         }
-        let series = board.series[index]
-        let windows = series.newest == nil ? [] : windows(index)
-        paintTitle(series, look(standing(series, windows), series), row: body.lowerBound)
+        let look = look(at: index)
+        let series = look.series
+        paintTitle(look, row: body.lowerBound)
         let rest = body.lowerBound + 1..<body.upperBound
         guard !rest.isEmpty else { return }
         if let source = runs.sources[series.source], state.showsRuns {
@@ -23,30 +23,29 @@ extension Painter {
             let wanted = eventLines(series, width: grid.columns - 4).count + 1
             let eventRows = rest.count < 12 || wanted == 1 ? 0 : min(wanted, rest.count * 2 / 5)
             let graph = rest.lowerBound..<rest.upperBound - eventRows
-            paintGraph(index, windows, graph)
+            paintGraph(index, look.windows, graph)
             if eventRows > 0 { paintEvent(series, graph.upperBound..<rest.upperBound) }
         }
     }
 
-    private mutating func paintTitle(_ series: BoardSeries, _ standing: StandingLook, row: Int) {
+    private mutating func paintTitle(_ look: SeriesLook, row: Int) {
         var right: [Piece] = []
-        let isStale = isStale(series)
-        if let newest = series.newest {
-            let quantity = Quantity(newest.value, series.kind, unit: unit(series))
-            right.append((quantity.text, isStale ? theme.stale : theme.title))
+        if let quantity = look.quantity {
+            right.append((quantity.text, look.isStale ? theme.stale : theme.title))
             if !quantity.unit.isEmpty, grid.columns >= 30 { right.append((" " + quantity.unit, theme.muted)) }
         }
-        if let letter = standing.letter {
+        if let letter = look.letter {
             right.append((grid.columns >= 30 ? "  " : " ", theme.text))
-            right.append((grid.columns >= 30 ? " \(letter) " : letter, standing.badge))
-            if grid.columns >= 60 { right.append((" " + standing.name, standing.style)) }
+            right.append((grid.columns >= 30 ? " \(letter) " : letter, look.badge))
+            if grid.columns >= 60 { right.append((" " + look.name, look.style)) }
         }
-        if let arrow = standing.arrow { right.append((" \(Character(arrow))", standing.arrowStyle)) }
-        if let time = series.newestTime {
-            right.append(("  " + NumberText.age(age(time)), isStale ? theme.warning : theme.muted))
-            if grid.columns >= 60 { right.append((" ago", isStale ? theme.warning : theme.muted)) }
+        if let arrow = look.arrow { right.append((" \(Character(arrow.glyph))", arrow.style)) }
+        if !look.age.isEmpty {
+            let text = "  " + look.age + (grid.columns >= 60 ? " ago" : "")
+            right.append((text, look.isStale ? theme.warning : theme.muted))
         }
         let width = Self.columns(right)
+        let series = look.series
         let (prefix, rest) = series.nameParts
         let isNarrow = grid.columns < 40
         let margin = isNarrow ? 0 : 2

@@ -10,20 +10,15 @@ extension Painter {
         }
         let clock = NumberText.clock(agentNow, offset: utcOffset)
         let host = board.hello?.host.name ?? ""
-        var end = grid.columns
-        if end >= 24 {
-            put(clock, row: 0, endingAt: end - 1, style: theme.muted, width: 8)
-            end -= 10
-        }
+        var end = grid.columns - 1
+        if grid.columns >= 24 { put(clock, theme.muted, row: 0, before: &end, width: 8) }
         guard grid.columns >= 60 else {
             var column = put(" " + state.screen.name, theme.accent.with(.bold), row: 0, column: 0)
-            if let newSince {
-                column += put("  paused +\(newSince)", theme.warning, row: 0, column: column, width: end - column)
-            } else if let playback {
-                column += put("  \(playback.text)", theme.warning, row: 0, column: column, width: end - column)
+            if let text = newSince.map({ "paused +\($0)" }) ?? playback?.text {
+                column += put("  " + text, theme.warning, row: 0, column: column, width: end + 1 - column)
             }
             if !state.filter.isEmpty, Chrome(grid.size, hasKeys: hasKeys).hints == nil {
-                put("  /" + state.filter, theme.warning, row: 0, column: column, width: end - column)
+                put("  /" + state.filter, theme.warning, row: 0, column: column, width: end + 1 - column)
             }
             return
         }
@@ -38,18 +33,12 @@ extension Painter {
                 ], row: 0, column: column)
             column += 1
         }
-        if let owner {
-            // Another user's socket is named even where there is no room for the host.
-            let text = "socket of \(owner)"
-            put(text, row: 0, endingAt: end - 1, style: theme.warning, width: end - column - 2)
-            end -= text.columns + 2
+        // Another user's socket is named even where there is no room for the host.
+        for text in [owner.map { "socket of \($0)" }, playback?.text].compactMap(\.self) {
+            put(text, theme.warning, row: 0, before: &end, width: end - column - 1)
         }
-        if let text = playback?.text {
-            put(text, row: 0, endingAt: end - 1, style: theme.warning, width: end - column - 2)
-            end -= text.columns + 2
-        }
-        if !host.isEmpty, end - column > 8 {
-            put(host, row: 0, endingAt: end - 1, style: theme.muted, width: end - column - 2)
+        if !host.isEmpty, end - column > 7 {
+            put(host, theme.muted, row: 0, before: &end, width: end - column - 1)
         }
     }
 
@@ -60,13 +49,10 @@ extension Painter {
         if grid.columns >= 60, state.screen == .list || state.screen == .detail {
             let (width, span) = past.map { (pastWidth($0), $0.span.duration) } ?? (width, span)
             let text = "\(NumberText.span(.microseconds(width))) windows, \(NumberText.span(span))"
-            put(text, row: row, endingAt: end, style: theme.faint, width: 30)
-            end -= text.columns + 2
+            put(text, theme.faint, row: row, before: &end, width: 30)
         }
         if board.missed > 0, end >= 50 {
-            let text = "\(board.missed) lines missed"
-            put(text, row: row, endingAt: end, style: theme.warning, width: 24)
-            end -= text.columns + 2
+            put("\(board.missed) lines missed", theme.warning, row: row, before: &end, width: 24)
         }
         var column = 1
         if let newSince {
@@ -206,13 +192,11 @@ extension Painter {
             column += put(clears, theme.muted, row: row, column: column)
             room -= column - 1
         }
-        for (key, word) in hints {
-            let need = key.columns + word.columns + 3
-            guard room >= need else { break }
-            room -= need
-            column += put([(key, theme.text), (" " + word, theme.muted)], row: row, column: column) + 2
+        let fitting = hints.prefix { key, word in
+            room -= key.columns + word.columns + 3
+            return room >= 0
         }
-        for (key, word) in fixed {
+        for (key, word) in fitting + fixed {
             column += put([(key, theme.text), (" " + word, theme.muted)], row: row, column: column) + 2
         }
     }
@@ -275,26 +259,24 @@ extension Painter {
             if case .waiting(let target, let since) = connection { put(waiting(target, since), row: 0, column: 0) }
             return
         }
-        let series = board.series[index]
-        let standing = look(standing(series, windows(index)), series)
+        let look = look(at: index)
         var pieces: [Piece] = []
-        if let newest = series.newest {
-            let quantity = Quantity(newest.value, series.kind, unit: unit(series))
+        if let quantity = look.quantity {
             pieces.append((" " + (grid.columns < 30 ? quantity.text : quantity.whole), theme.title))
-        } else if let text = series.text {
+        } else if let text = look.series.text {
             pieces.append((" " + text, theme.text))
         }
-        if let letter = standing.letter { pieces.append((" " + letter, standing.style)) }
-        if let arrow = standing.arrow { pieces.append((" \(Character(arrow))", standing.arrowStyle)) }
+        if let letter = look.letter { pieces.append((" " + letter, look.style)) }
+        if let arrow = look.arrow { pieces.append((" \(Character(arrow.glyph))", arrow.style)) }
         // The value matters most: the age is dropped first, then the end of the name.
-        let (prefix, rest) = label(series)
-        var age = series.newestTime.map { " " + NumberText.age(self.age($0)) } ?? ""
+        let (prefix, rest) = label(look.series)
+        var age = look.age.isEmpty ? "" : " " + look.age
         if grid.columns - Self.columns(pieces) - age.columns < min(rest.columns, 4) { age = "" }
         let room = grid.columns - Self.columns(pieces) - age.columns
         let name: [Piece] = [(prefix, theme.muted), (rest, theme.muted)]
         var used = put(name, row: 0, column: 0, width: max(room, grid.columns / 3))
         used += put(pieces, row: 0, column: used, width: max(grid.columns - age.columns - used, 0))
-        put(age, isStale(series) ? theme.warning : theme.muted, row: 0, column: used)
+        put(age, look.isStale ? theme.warning : theme.muted, row: 0, column: used)
     }
 }
 

@@ -2,41 +2,30 @@ internal import Feed
 internal import Reactor
 
 extension Painter {
-    /// The content of one row, before columns are laid out.
-    private struct ListRow {
-        var index: Int
-        var series: BoardSeries
-        var quantity: Quantity?
-        var standing: StandingLook
-        var windows: [BoardWindow]
-        var change = ""
-        var age = ""
-        var isStale = false
+    /// A column; a width of 0 omits it.
+    private struct ListColumn {
+        var width = 0
+        var end = 0
+
+        var start: Int { end - width }
     }
 
-    /// The positions of columns; a width of 0 omits one.
     private struct ListColumns {
-        var name = 2
+        static let name = 2
         var nameWidth = 0
         var spark = 0
         var sparkWidth = 0
         /// The number of columns for one window.
         var windowColumns = 1
-        var valueEnd = 0
-        var valueWidth = 0
-        var unitWidth = 0
-        var badge = 0
-        var bandWidth = 0
-        var hasBadge = false
-        var arrow = 0
-        var hasArrow = false
-        var changeEnd = 0
-        var changeWidth = 0
+        var value = ListColumn()
+        var unit = ListColumn()
+        var badge = ListColumn()
+        var band = ListColumn()
+        var arrow = ListColumn()
+        var change = ListColumn()
         /// The width of `23h59m`.
-        static let ageWidth = 6
-        var ageEnd = 0
-        var text = 0
-        var textWidth = 0
+        var age = ListColumn(width: 6)
+        var text = ListColumn()
     }
 
     static func firstListRow(_ size: ScreenSize) -> Int? {
@@ -55,7 +44,7 @@ extension Painter {
         let chosen = state.selected.flatMap { chosen in rows.firstIndex { Int($0) == chosen } } ?? 0
         state.listTop = min(max(state.listTop, chosen - room + 1, 0), chosen, max(rows.count - room, 0))
         if chosen < state.listTop { state.listTop = chosen }
-        let shown = rows[state.listTop..<min(state.listTop + room, rows.count)].map { row(Int($0)) }
+        let shown = rows[state.listTop..<min(state.listTop + room, rows.count)].map { look(at: Int($0)) }
         let columns = layOut(shown)
         if first > body.lowerBound { paintTitles(columns, row: body.lowerBound) }
         for (offset, row) in shown.enumerated() {
@@ -63,57 +52,46 @@ extension Painter {
         }
     }
 
-    private func row(_ index: Int) -> ListRow {
-        let series = board.series[index]
-        let windows = series.newest == nil ? [] : windows(index)
-        let standing = standing(series, windows)
-        var row = ListRow(index: index, series: series, standing: look(standing, series), windows: windows)
-        if let newest = series.newest {
-            let quantity = Quantity(newest.value, series.kind, unit: unit(series))
-            row.quantity = quantity
-            row.change = standing.changeText(quantity, series.kind, unit: unit(series))
-        }
-        if let time = series.newestTime { row.age = NumberText.age(age(time)) }
-        row.isStale = isStale(series)
-        return row
-    }
-
-    private func layOut(_ rows: [ListRow]) -> ListColumns {
+    private func layOut(_ rows: [SeriesLook]) -> ListColumns {
         let width = grid.columns
         var columns = ListColumns()
         var longestName = 6
         var hasText = false
         var longestBand = 0
+        var hasBadge = false
+        var (valueWidth, unitWidth) = (0, 0)
         for row in rows {
             let (prefix, rest) = label(row.series)
             longestName = max(longestName, prefix.columns + rest.columns)
             if let quantity = row.quantity {
-                columns.valueWidth = max(columns.valueWidth, quantity.text.columns)
-                columns.unitWidth = max(columns.unitWidth, quantity.unit.columns)
+                valueWidth = max(valueWidth, quantity.text.columns)
+                unitWidth = max(unitWidth, quantity.unit.columns)
                 hasText = hasText || row.series.text?.isEmpty == false
             }
-            if row.standing.letter != nil {
-                columns.hasBadge = true
-                longestBand = max(longestBand, row.standing.name.columns)
+            if row.letter != nil {
+                hasBadge = true
+                longestBand = max(longestBand, row.name.columns)
             }
         }
         // Steady widths, or columns would move with every value and every scrolled row.
         for scale in board.sources.lazy.compactMap({ $0.isListed ? $0.bands : nil }) {
-            columns.hasBadge = columns.valueWidth > 0
+            hasBadge = valueWidth > 0
             for band in scale.bands { longestBand = max(longestBand, band.name.columns) }
         }
-        columns.valueWidth = columns.valueWidth == 0 ? 0 : min(max(columns.valueWidth, width >= 40 ? 7 : 3), 12)
-        columns.unitWidth = min(columns.unitWidth, 9)
-        if width < 30 { columns.unitWidth = 0 }
-        columns.hasArrow = width >= 24 && columns.valueWidth > 0
-        columns.hasBadge = columns.hasBadge && width >= 30
-        columns.bandWidth = columns.hasBadge && width >= 100 ? min(longestBand, 14) : 0
-        columns.changeWidth = width >= 72 && columns.valueWidth > 0 ? 8 : 0
-        var fixed = columns.valueWidth + 1 + ListColumns.ageWidth + 1
-        if columns.unitWidth > 0 { fixed += columns.unitWidth + 1 }
-        if columns.hasBadge { fixed += 4 + (columns.bandWidth > 0 ? columns.bandWidth + 1 : 0) }
-        if columns.hasArrow { fixed += 2 }
-        if columns.changeWidth > 0 { fixed += columns.changeWidth + 1 }
+        let hasValues = valueWidth > 0
+        if hasValues { columns.value.width = min(max(valueWidth, width >= 40 ? 7 : 3), 12) }
+        if width >= 30 { columns.unit.width = min(unitWidth, 9) }
+        if hasBadge, width >= 30 { columns.badge.width = 3 }
+        if hasBadge, width >= 100 { columns.band.width = min(longestBand, 14) }
+        if hasValues, width >= 24 { columns.arrow.width = 1 }
+        if hasValues, width >= 72 { columns.change.width = 8 }
+        // Those behind the sparkline, each with a blank before it.
+        let order: [WritableKeyPath<ListColumns, ListColumn>] = [
+            \.value, \.unit, \.badge, \.band, \.arrow, \.change, \.age,
+        ]
+        let shown = order.filter { columns[keyPath: $0].width > 0 }
+        let gap = hasValues ? 0 : 1
+        let fixed = shown.reduce(gap) { $0 + columns[keyPath: $1].width + 1 }
         var room = max(width - 2 - fixed, 4)
         let sparkLeast = room >= 24 ? min(windowCount, 12) + 1 : 0
         columns.nameWidth = min(longestName, max(room - sparkLeast, 4), width >= 160 ? 40 : 32)
@@ -128,33 +106,18 @@ extension Painter {
             columns.windowColumns = min(max(limit / windowCount, 1), most)
             columns.sparkWidth = min(windowCount * columns.windowColumns, limit)
         }
-        var place = 2 + columns.nameWidth
+        var place = ListColumns.name + columns.nameWidth
         if columns.sparkWidth > 0 {
             columns.spark = place + 2
             place += columns.sparkWidth + 2
         }
-        place += columns.valueWidth + 1
-        columns.valueEnd = place
-        if columns.unitWidth > 0 { place += columns.unitWidth + 1 }
-        if columns.hasBadge {
-            columns.badge = place + 1
-            place += 4
-            if columns.bandWidth > 0 { place += columns.bandWidth + 1 }
+        place += gap
+        for column in shown {
+            place += columns[keyPath: column].width + 1
+            columns[keyPath: column].end = place
         }
-        if columns.hasArrow {
-            columns.arrow = place + 1
-            place += 2
-        }
-        if columns.changeWidth > 0 {
-            place += columns.changeWidth + 1
-            columns.changeEnd = place
-        }
-        place += ListColumns.ageWidth + 1
-        columns.ageEnd = min(place, width)
-        if wantsText, width - place >= 12 {
-            columns.text = place + 2
-            columns.textWidth = width - place - 3
-        }
+        columns.age.end = min(place, width)
+        if wantsText, width - place >= 12 { columns.text = ListColumn(width: width - place - 3, end: width - 1) }
         return columns
     }
 
@@ -163,61 +126,62 @@ extension Painter {
             state.sort == key ? (text + "▾", theme.accent) : (text, theme.faint)
         }
         let name = mark(.name, "name")
-        put([name], row: row, column: columns.name, width: columns.nameWidth + 1)
+        put([name], row: row, column: ListColumns.name, width: columns.nameWidth + 1)
         if columns.sparkWidth >= 7 {
             // Series without values have their text there.
-            let title = columns.valueWidth > 0 ? "history" : "text"
+            let title = columns.value.width > 0 ? "history" : "text"
             put(title, theme.faint, row: row, column: columns.spark)
         }
-        if columns.valueWidth > 0 {
+        if columns.value.width > 0 {
             let value = mark(.value, "value")
             // The sort mark is behind the last digit.
-            let end = columns.valueEnd + (state.sort == .value ? 1 : 0)
-            put(value.text, row: row, endingAt: end, style: value.style, width: columns.valueWidth + 1)
+            let end = columns.value.end + (state.sort == .value ? 1 : 0)
+            put(value.text, row: row, endingAt: end, style: value.style, width: columns.value.width + 1)
         }
-        if columns.hasBadge { put("band", theme.faint, row: row, column: columns.badge) }
-        if columns.changeWidth > 0 {
+        if columns.badge.width > 0 { put("band", theme.faint, row: row, column: columns.badge.start) }
+        if columns.change.width > 0 {
             let change = mark(.change, "change")
-            put(change.text, row: row, endingAt: columns.changeEnd, style: change.style, width: 8)
+            put(change.text, row: row, endingAt: columns.change.end, style: change.style, width: 8)
         }
         let age = mark(.age, "age")
-        put(age.text, row: row, endingAt: columns.ageEnd, style: age.style, width: ListColumns.ageWidth)
-        if columns.textWidth > 0 { put("newest", theme.faint, row: row, column: columns.text) }
+        put(age.text, row: row, endingAt: columns.age.end, style: age.style, width: columns.age.width)
+        if columns.text.width > 0 { put("newest", theme.faint, row: row, column: columns.text.start) }
     }
 
-    private mutating func paint(_ item: ListRow, _ columns: ListColumns, row: Int, isChosen: Bool) {
+    private mutating func paint(_ item: SeriesLook, _ columns: ListColumns, row: Int, isChosen: Bool) {
         func look(_ style: Style) -> Style { item.isStale ? theme.stale : style }
         let quiet = look(theme.muted)
         let strong = isChosen ? look(theme.text).with(.bold) : look(theme.text)
         if isChosen, hasKeys { grid.put("▸", row: row, column: 0, style: theme.accent.with(.bold)) }
         let (prefix, rest) = label(item.series)
-        put([(prefix, quiet), (rest, strong)], row: row, column: columns.name, width: columns.nameWidth)
+        put([(prefix, quiet), (rest, strong)], row: row, column: ListColumns.name, width: columns.nameWidth)
         put(
-            item.age, row: row, endingAt: columns.ageEnd, style: item.isStale ? theme.warning : quiet,
-            width: ListColumns.ageWidth)
+            item.age, row: row, endingAt: columns.age.end, style: item.isStale ? theme.warning : quiet,
+            width: columns.age.width)
         guard let quantity = item.quantity else {
-            let start = columns.spark > 0 ? columns.spark : 2 + columns.nameWidth + 1
+            let start = columns.spark > 0 ? columns.spark : ListColumns.name + columns.nameWidth + 1
             if let text = item.series.text {
-                put(text, quiet, row: row, column: start, width: columns.ageEnd - ListColumns.ageWidth - 1 - start)
+                put(text, quiet, row: row, column: start, width: columns.age.start - 1 - start)
             }
             return
         }
         paintSpark(item, columns, row: row)
-        put(quantity.text, row: row, endingAt: columns.valueEnd, style: strong, width: columns.valueWidth)
-        put(quantity.unit, quiet, row: row, column: columns.valueEnd + 1, width: columns.unitWidth)
-        let standing = item.standing
-        if columns.hasBadge, let letter = standing.letter {
-            put(" \(letter) ", look(standing.badge), row: row, column: columns.badge, width: 3)
-            put(standing.name, look(standing.style), row: row, column: columns.badge + 4, width: columns.bandWidth)
+        put(quantity.text, row: row, endingAt: columns.value.end, style: strong, width: columns.value.width)
+        put(quantity.unit, quiet, row: row, column: columns.unit.start, width: columns.unit.width)
+        if columns.badge.width > 0, let letter = item.letter {
+            put(" \(letter) ", look(item.badge), row: row, column: columns.badge.start, width: 3)
+            put(item.name, look(item.style), row: row, column: columns.band.start, width: columns.band.width)
         }
-        if columns.hasArrow, let arrow = standing.arrow {
-            grid.put(glyph: arrow, row: row, column: columns.arrow, style: look(standing.arrowStyle))
+        if columns.arrow.width > 0, let arrow = item.arrow {
+            grid.put(glyph: arrow.glyph, row: row, column: columns.arrow.start, style: look(arrow.style))
         }
-        put(item.change, row: row, endingAt: columns.changeEnd, style: quiet, width: columns.changeWidth)
-        if let text = item.series.text { put(text, quiet, row: row, column: columns.text, width: columns.textWidth) }
+        put(item.change, row: row, endingAt: columns.change.end, style: quiet, width: columns.change.width)
+        if let text = item.series.text {
+            put(text, quiet, row: row, column: columns.text.start, width: columns.text.width)
+        }
     }
 
-    private mutating func paintSpark(_ item: ListRow, _ columns: ListColumns, row: Int) {
+    private mutating func paintSpark(_ item: SeriesLook, _ columns: ListColumns, row: Int) {
         guard columns.sparkWidth > 0 else { return }
         let count = columns.sparkWidth / columns.windowColumns
         let spark = Sparkline(item.windows, width: width, last: lastWindow, count: count)

@@ -4,14 +4,15 @@ internal import Reactor
 extension Painter {
     /// Text at a position on a line.
     private struct Span {
-        var column: Int
-        var text: String
-        var style: Style
+        let column: Int
+        let pieces: [Piece]
         /// Whether the text ends before the column instead of starting there.
-        var isRight: Bool
+        var isRight = false
+
+        init(_ column: Int, _ pieces: [Piece]) { (self.column, self.pieces) = (column, pieces) }
 
         init(_ column: Int, _ text: String, _ style: Style, isRight: Bool = false) {
-            (self.column, self.text, self.style, self.isRight) = (column, text, style, isRight)
+            (self.column, pieces, self.isRight) = (column, [(text, style)], isRight)
         }
     }
 
@@ -35,11 +36,8 @@ extension Painter {
             }
             for span in line {
                 let row = body.lowerBound + offset
-                if span.isRight {
-                    put(span.text, row: row, endingAt: span.column, style: span.style, width: 40)
-                } else {
-                    put(span.text, span.style, row: row, column: span.column, width: grid.columns - span.column - 1)
-                }
+                let column = span.isRight ? max(span.column - Self.columns(span.pieces), 0) : span.column
+                put(span.pieces, row: row, column: column, width: grid.columns - column - 1)
             }
         }
         if state.metricsTop < count - body.count, body.count > 4 {
@@ -162,7 +160,7 @@ extension Painter {
             let numbers = numbers(endpoint).filter { shown.contains($0.name) }
             var line: [Span] = []
             if fits {
-                line.append(contentsOf: nameSpans(endpoint, to: nameEnd - 3))
+                line.append(nameSpan(endpoint, to: nameEnd - 3))
                 for (place, number) in numbers.enumerated() {
                     line.append(Span(nameEnd + (place + 1) * columnWidth, number.text, number.style, isRight: true))
                 }
@@ -171,7 +169,7 @@ extension Painter {
                 }
                 lines.append(line)
             } else {
-                lines.append(nameSpans(endpoint, to: width - 3))
+                lines.append([nameSpan(endpoint, to: width - 3)])
                 var column = 4
                 for number in numbers {
                     let text = number.name + " " + number.text
@@ -180,8 +178,7 @@ extension Painter {
                         line = []
                         column = 4
                     }
-                    line.append(Span(column, number.name + " ", theme.muted))
-                    line.append(Span(column + number.name.columns + 1, number.text, number.style))
+                    line.append(Span(column, [(number.name + " ", theme.muted), (number.text, number.style)]))
                     column += text.columns + 2
                 }
                 lines.append(line)
@@ -196,15 +193,10 @@ extension Painter {
     }
 
     /// Prefixes an endpoint with its agent, because agents of a fleet may poll the same one.
-    private func nameSpans(_ endpoint: BoardEndpoint, to columns: Int) -> [Span] {
-        guard let agent = board.agent(ofSource: endpoint.source) else {
-            return [Span(2, shortName(endpoint.name, to: columns), theme.text)]
-        }
-        let head = cut(agent, to: columns / 3)
-        return [
-            Span(2, head, theme.muted),
-            Span(3 + head.columns, shortName(endpoint.name, to: columns - head.columns - 1), theme.text),
-        ]
+    private func nameSpan(_ endpoint: BoardEndpoint, to columns: Int) -> Span {
+        let head = board.agent(ofSource: endpoint.source).map { cut($0, to: columns / 3) + " " } ?? ""
+        return Span(
+            2, [(head, theme.muted), (shortName(endpoint.name, to: columns - head.columns), theme.text)])
     }
 
     /// Lists the sources that have recovered from an outage, the newest first.
@@ -281,25 +273,23 @@ extension Painter {
         var column = 4
         let barWidth = grid.columns >= 76 ? 20 : 0
         if barWidth > 0 {
+            var bar: [Piece] = []
             var sum = 0.0
             var used = 0
             for phase in phases where total > 0 {
                 sum += max(phase.1, 0)
                 let end = Int((sum / total * Double(barWidth)).rounded())
-                if end > used {
-                    let text = String(repeating: Character(phase.2), count: end - used)
-                    line.append(Span(column + used, text, Style(phase.3)))
-                    used = end
-                }
+                bar.append((String(repeating: Character(phase.2), count: end - used), Style(phase.3)))
+                used = end
             }
+            line.append(Span(column, bar))
             column += barWidth + 2
         }
         for phase in phases where phase.1 > 0 {
             let number = NumberText.milliseconds(phase.1)
             let width = phase.0.columns + number.columns + 1
             guard column + width < grid.columns else { break }
-            line.append(Span(column, phase.0 + " ", Style(phase.3)))
-            line.append(Span(column + phase.0.columns + 1, number, theme.muted))
+            line.append(Span(column, [(phase.0 + " ", Style(phase.3)), (number, theme.muted)]))
             column += width + 2
         }
         let rest = "\(sample.status)" + (sample.reused ? ", reused" : ", new connection")

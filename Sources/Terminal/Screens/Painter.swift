@@ -10,7 +10,7 @@ struct Painter {
     var grid: CellGrid
     let board: Board
     var state: ViewState
-    let theme: Theme
+    let theme = Theme()
     /// The list's series, in order.
     let rows: [Int32]
     /// The table of agents; nil without any.
@@ -98,6 +98,12 @@ struct Painter {
         grid.put(text, row: row, column: max(end - columns, 0), style: style, width: columns)
     }
 
+    /// Puts text so that it ends before column `end`, and moves `end` to the left of it, with room for two blanks.
+    mutating func put(_ text: String, _ style: Style, row: Int, before end: inout Int, width: Int) {
+        put(text, row: row, endingAt: end, style: style, width: width)
+        end -= text.columns + 2
+    }
+
     static func columns(_ pieces: [Piece]) -> Int { pieces.reduce(0) { $0 + $1.text.columns } }
 
     // MARK: What is known of a series
@@ -144,35 +150,46 @@ struct Painter {
         board.windows(of: series, width: .microseconds(width), over: start..<Timestamp(microseconds: .max))
     }
 
-    /// A series' standing, as text and styles.
-    struct StandingLook {
+    /// What is shown of a series, as text and styles.
+    struct SeriesLook {
+        let series: BoardSeries
+        /// Those on the screen, ascending.
+        var windows: [BoardWindow] = []
+        var quantity: Quantity?
         var letter: String?
         var name = ""
         var badge = Style.plain
         var style = Style.plain
-        var arrow: Unicode.Scalar?
-        var arrowStyle = Style.plain
+        var arrow: (glyph: Unicode.Scalar, style: Style)?
+        var change = ""
+        var age = ""
+        var isStale = false
     }
 
-    /// - Parameter windows: the series' windows, ascending.
-    func standing(_ series: BoardSeries, _ windows: [BoardWindow]) -> Standing {
-        Standing(series, bands(series), windows, width: width)
-    }
-
-    func look(_ standing: Standing, _ series: BoardSeries) -> StandingLook {
-        var look = StandingLook(letter: standing.letter, name: standing.name)
+    func look(at index: Int) -> SeriesLook {
+        let series = board.series[index]
+        var look = SeriesLook(series: series, isStale: isStale(series))
+        if let time = series.newestTime { look.age = NumberText.age(age(time)) }
+        if series.newest != nil { look.windows = windows(index) }
+        let standing = Standing(series, bands(series), look.windows, width: width)
+        (look.letter, look.name) = (standing.letter, standing.name)
         if let place = standing.band, let band = bands(series)?.bands[place] {
-            look.badge = theme.badge(band)
-            look.style = theme.band(band)
+            (look.badge, look.style) = (theme.badge(band), theme.band(band))
         } else if standing.letter != nil {
             look.badge = theme.title
         }
-        switch standing.course {
-        case .better: (look.arrow, look.arrowStyle) = ("↑", theme.good)
-        case .worse: (look.arrow, look.arrowStyle) = ("↓", theme.bad)
-        case .up: (look.arrow, look.arrowStyle) = ("↑", theme.muted)
-        case .down: (look.arrow, look.arrowStyle) = ("↓", theme.muted)
-        case nil: break
+        look.arrow =
+            switch standing.course {
+            case .better: ("↑", theme.good)
+            case .worse: ("↓", theme.bad)
+            case .up: ("↑", theme.muted)
+            case .down: ("↓", theme.muted)
+            case nil: nil
+            }
+        if let newest = series.newest {
+            let quantity = Quantity(newest.value, series.kind, unit: unit(series))
+            look.quantity = quantity
+            look.change = standing.changeText(quantity, series.kind, unit: unit(series))
         }
         return look
     }

@@ -41,7 +41,6 @@ package struct TerminalView: Sendable {
     package var owner: String?
     /// The state of the replay; nil for a live feed. In a replay, the pause key pauses the replay and not the view.
     package var playback: Playback?
-    package var theme = Theme()
     /// Whether a person can press keys: hints and the selection are shown only then.
     package var hasKeys = true
     /// The offset of local time from UTC, in seconds.
@@ -158,7 +157,7 @@ package struct TerminalView: Sendable {
             fleet = AgentTable(board, filter: state.filter, at: now)
         }
         var painter = Painter(
-            grid: CellGrid(size), board: board, state: state, theme: theme, rows: order.rows, fleet: fleet,
+            grid: CellGrid(size), board: board, state: state, rows: order.rows, fleet: fleet,
             past: past, runs: paused?.runs ?? runs, connection: connection, owner: owner, playback: playback,
             agentNow: paused?.agentTime ?? live,
             localNow: now,
@@ -231,21 +230,21 @@ package struct TerminalView: Sendable {
             return nil
         }
         switch key {
-        case .character(let scalar): return command(scalar, now: now)
         case .tab: show(screen(1))
         case .backTab: show(screen(-1))
         case .enter: enter()
         case .escape, .backspace: goBack()
-        case .up: move(-1)
-        case .down: move(1)
-        case .left: turn(-1)
-        case .right: turn(1)
+        case .up, .character("k"): move(-1)
+        case .down, .character("j"): move(1)
+        case .left, .character("h"): turn(-1)
+        case .right, .character("l"): turn(1)
         case .pageUp: move(-page)
         case .pageDown: move(page)
-        case .home: move(.min)
-        case .end: move(.max)
+        case .home, .character("g"): move(.min)
+        case .end, .character("G"): move(.max)
         case .mouse(let mouse): point(mouse)
-        case .function(1): state.showsHelp = true
+        case .function(1), .character("?"): state.showsHelp = true
+        case .character(let scalar): return command(scalar, now: now)
         default: break
         }
         return nil
@@ -258,18 +257,11 @@ package struct TerminalView: Sendable {
         case "1", "2", "3", "4":
             // The digits are the raw values of the cases.
             if let screen = ViewState.Screen(rawValue: Int(scalar.value) - 0x30) { show(screen) }
-        case "?": state.showsHelp = true
         case " " where playback != nil: return .play(.pause)
         case ">" where playback != nil: return .play(.faster)
         case "<" where playback != nil: return .play(.slower)
         case "." where playback != nil: return .play(.next)
         case " ": togglePause(now: now)
-        case "k": move(-1)
-        case "j": move(1)
-        case "h": turn(-1)
-        case "l": turn(1)
-        case "g": move(.min)
-        case "G": move(.max)
         case "+", "=": changeWidth(1)
         case "-", "_": changeWidth(-1)
         case "[": changeSpan(-1)
