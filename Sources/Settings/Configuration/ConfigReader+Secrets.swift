@@ -1,46 +1,22 @@
 extension ConfigReader {
     /// `{"env": "NAME"}`, `{"env": "NAME", "optional": true}` or `{"file": "PATH"}`.
-    mutating func secret(_ node: ConfigNode, _ path: String) -> Secret? {
+    mutating func secret(_ node: JSONTree, _ path: String) -> Secret? {
         if case .string = node.value {
             // The text is not repeated in the message: it may be the secret.
-            issues.add(node.offset, path, #"a secret does not stand here; write {"env": "NAME"} or {"file": "PATH"}"#)
-            return nil
+            return refuse(node, path, #"a secret does not stand here; write {"env": "NAME"} or {"file": "PATH"}"#)
         }
-        guard let members = members(node, path, known: ["env", "file", "optional"]) else { return nil }
-        var name: String?
-        var file: String?
-        var optional = false
-        var isWhole = true
-        for (member, path) in members {
-            switch member.name {
-            case "env":
-                name = string(member.value, path)
-                isWhole = isWhole && name != nil
-                if let given = name, given.utf8.contains(UInt8(ascii: "=")) {
-                    issues.add(member.value.offset, path, "is no name of a variable")
-                    isWhole = false
-                }
-            case "file":
-                file = string(member.value, path)
-                isWhole = isWhole && file != nil
-            default: optional = boolean(member.value, path) ?? false
-            }
+        var parts = Secret.Parts()
+        guard object(node, path, Secret.keys, into: &parts)?.isWhole == true else { return nil }
+        switch (parts.env, parts.file) {
+        case (let name?, nil): return .environment(name, optional: parts.isOptional == true)
+        case (nil, let file?) where parts.isOptional != true: return .file(file)
+        case (nil, _?): return refuse(node, path, "optional goes with env, not with file")
+        default: return refuse(node, path, #"needs one of {"env": "NAME"} and {"file": "PATH"}"#)
         }
-        guard isWhole else { return nil }
-        switch (name, file) {
-        case (let name?, nil): return .environment(name, optional: optional)
-        case (nil, let file?) where !optional: return .file(file)
-        case (nil, _?): issues.add(node.offset, path, "optional goes with env, not with file")
-        default: issues.add(node.offset, path, #"needs one of {"env": "NAME"} and {"file": "PATH"}"#)
-        }
-        return nil
     }
 
-    mutating func headers(_ node: ConfigNode, _ path: String) -> [SecretHeader]? {
-        guard case .object(let members) = node.value else {
-            wrong(node, path, "an object of names and values")
-            return nil
-        }
+    mutating func headers(_ node: JSONTree, _ path: String) -> [SecretHeader]? {
+        guard case .object(let members) = node.value else { return wrong(node, path, "an object of names and values") }
         var headers: [SecretHeader] = []
         var seen: Set<String> = []
         for member in members {
@@ -65,25 +41,8 @@ extension ConfigReader {
         return headers
     }
 
-    mutating func basic(_ node: ConfigNode, _ path: String) -> BasicCredentials? {
-        guard let members = members(node, path, known: ["user", "password"]) else { return nil }
-        var user: String?
-        var password: Secret?
-        for (member, path) in members {
-            if member.name == "user" {
-                user = string(member.value, path, limit: 256)
-                if user?.utf8.contains(UInt8(ascii: ":")) == true {
-                    issues.add(member.value.offset, path, "must not hold a colon")
-                }
-            } else {
-                password = secret(member.value, path)
-            }
-        }
-        let given = Set(members.map(\.member.name))
-        for name in ["user", "password"] where !given.contains(name) {
-            issues.add(node.offset, path, "needs \(name)")
-        }
-        guard let user, let password else { return nil }
-        return BasicCredentials(user: user, password: password)
+    mutating func basic(_ node: JSONTree, _ path: String) -> BasicCredentials? {
+        var credentials = BasicCredentials(user: "", password: .file(""))
+        return object(node, path, BasicCredentials.keys, into: &credentials)?.isWhole == true ? credentials : nil
     }
 }

@@ -1,15 +1,14 @@
 extension ConfigReader {
-    mutating func url(_ node: ConfigNode, _ path: String) -> FeedURL? {
+    mutating func url(_ node: JSONTree, _ path: String) -> FeedURL? {
         guard let text = string(node, path, limit: 8_192) else { return nil }
         guard let url = checked(node, path, { () throws(UsageError) in try FeedURL(text) }) else { return nil }
         guard url.userInfo == nil else {
-            issues.add(node.offset, path, "holds a user name or password; write basic or bearer with a secret instead")
-            return nil
+            return refuse(node, path, "holds a user name or password; write basic or bearer with a secret instead")
         }
         return url
     }
 
-    mutating func tokens(_ node: ConfigNode, _ path: String) -> [String]? {
+    mutating func tokens(_ node: JSONTree, _ path: String) -> [String]? {
         guard let elements = elements(node, path, atMost: 32) else { return nil }
         var words: [String] = []
         for (element, path) in elements {
@@ -26,7 +25,7 @@ extension ConfigReader {
     }
 
     /// Reads the origins that pictures may come from.
-    mutating func origins(_ node: ConfigNode, _ path: String) -> [String]? {
+    mutating func origins(_ node: JSONTree, _ path: String) -> [String]? {
         guard let elements = elements(node, path, atMost: Self.mostOrigins) else { return nil }
         var origins: [String] = []
         var isWhole = true
@@ -49,27 +48,9 @@ extension ConfigReader {
     static let mostOrigins = 16
 
     /// Reads a message to send: a string, or JSON, which becomes compact text.
-    mutating func message(_ node: ConfigNode, _ path: String) -> String? {
+    mutating func message(_ node: JSONTree, _ path: String) -> String? {
         let text: String
-        if case .string(let plain) = node.value { text = plain } else { text = node.tree.compact }
-        guard text.utf8.count <= 64 << 10 else {
-            issues.add(node.offset, path, "is longer than 64KiB")
-            return nil
-        }
-        return text
-    }
-}
-
-extension ConfigNode {
-    /// The value without comments and white space.
-    var tree: JSONTree {
-        switch value {
-        case .object(let members): .object(members.map { .init($0.name, $0.value.tree) })
-        case .array(let elements): .array(elements.map(\.tree))
-        case .string(let text): .string(text)
-        case .number(let text): .raw(text)
-        case .boolean(let flag): .boolean(flag)
-        case .null: .raw("null")
-        }
+        if case .string(let plain) = node.value { text = plain } else { text = node.compact }
+        return text.utf8.count <= 64 << 10 ? text : refuse(node, path, "is longer than 64KiB")
     }
 }

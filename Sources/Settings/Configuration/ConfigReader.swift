@@ -6,12 +6,9 @@ struct ConfigReader {
 
     /// Returns an object's members without the unknown and repeated ones, which are reported; nil when it is no object.
     mutating func members(
-        _ node: ConfigNode, _ path: String, known: [String]
-    ) -> [(member: ConfigNode.Member, path: String)]? {
-        guard case .object(let members) = node.value else {
-            wrong(node, path, "an object")
-            return nil
-        }
+        _ node: JSONTree, _ path: String, known: [String]
+    ) -> [(member: JSONTree.Member, path: String)]? {
+        guard case .object(let members) = node.value else { return wrong(node, path, "an object") }
         let names = Set(known)
         var seen: Set<String> = []
         return members.compactMap { member in
@@ -30,57 +27,52 @@ struct ConfigReader {
 
     /// Returns an array's elements with their paths; reports and returns nil when it is no array or too long.
     mutating func elements(
-        _ node: ConfigNode, _ path: String, atMost limit: Int
-    ) -> [(node: ConfigNode, path: String)]? {
-        guard case .array(let elements) = node.value else {
-            wrong(node, path, "an array")
-            return nil
-        }
+        _ node: JSONTree, _ path: String, atMost limit: Int
+    ) -> [(node: JSONTree, path: String)]? {
+        guard case .array(let elements) = node.value else { return wrong(node, path, "an array") }
         guard elements.count <= limit else {
-            issues.add(node.offset, path, "has \(elements.count) elements; \(limit) is the most")
-            return nil
+            return refuse(node, path, "has \(elements.count) elements; \(limit) is the most")
         }
         return elements.enumerated().map { ($1, "\(path)[\($0)]") }
     }
 
-    mutating func wrong(_ node: ConfigNode, _ path: String, _ expected: String) {
-        issues.add(node.offset, path, "is \(node.kind) where \(expected) should be")
+    /// Reports what is wrong with a value, and returns nil for it.
+    mutating func refuse<Value>(_ node: JSONTree, _ path: String, _ message: @autoclosure () -> String) -> Value? {
+        issues.add(node.offset, path, message())
+        return nil
+    }
+
+    /// Reports a value of the wrong kind, and returns nil for it.
+    mutating func wrong<Value>(_ node: JSONTree, _ path: String, _ expected: String) -> Value? {
+        refuse(node, path, "is \(node.kind) where \(expected) should be")
     }
 
     /// Reads true or false; reports anything else and returns nil.
-    mutating func boolean(_ node: ConfigNode, _ path: String) -> Bool? {
-        if case .boolean(let flag) = node.value { return flag }
-        wrong(node, path, "true or false")
-        return nil
+    mutating func boolean(_ node: JSONTree, _ path: String) -> Bool? {
+        if case .boolean(let flag) = node.value { flag } else { wrong(node, path, "true or false") }
     }
 
     /// Reads a string of 1 to `limit` characters; reports anything else and returns nil.
-    mutating func string(_ node: ConfigNode, _ path: String, limit: Int = 4_096) -> String? {
-        guard case .string(let text) = node.value else {
-            wrong(node, path, "a string")
-            return nil
+    mutating func string(_ node: JSONTree, _ path: String, limit: Int = 4_096) -> String? {
+        guard case .string(let text) = node.value else { return wrong(node, path, "a string") }
+        guard !text.isEmpty else { return refuse(node, path, "is empty") }
+        guard text.unicodeScalars.count <= limit else {
+            return refuse(node, path, "is longer than \(limit) characters")
         }
-        if text.isEmpty {
-            issues.add(node.offset, path, "is empty")
-        } else if text.unicodeScalars.count > limit {
-            issues.add(node.offset, path, "is longer than \(limit) characters")
-        } else if text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
-            issues.add(node.offset, path, "holds a control character")
-        } else {
-            return text
+        guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            return refuse(node, path, "holds a control character")
         }
-        return nil
+        return text
     }
 
     /// Runs a check that the command line shares; reports its error and returns nil when it throws.
     mutating func checked<Value>(
-        _ node: ConfigNode, _ path: String, _ check: () throws(UsageError) -> Value
+        _ node: JSONTree, _ path: String, _ check: () throws(UsageError) -> Value
     ) -> Value? {
         do throws(UsageError) {
             return try check()
         } catch {
-            issues.add(node.offset, path, error.message)
-            return nil
+            return refuse(node, path, error.message)
         }
     }
 

@@ -17,8 +17,8 @@ struct Configuration: Sendable, Equatable {
     static func read(_ text: ConfigText) throws(UsageError) -> Configuration {
         var reader = ConfigReader(issues: ConfigIssues(text: text))
         var configuration = Configuration(path: text.name)
-        do throws(ConfigNode.Fault) {
-            configuration.read(try ConfigNode.parse(text), &reader)
+        do throws(JSONTree.Fault) {
+            configuration.read(try JSONTree.parse(text), &reader)
         } catch {
             reader.issues.add(error.offset, "", error.message)
         }
@@ -26,7 +26,7 @@ struct Configuration: Sendable, Equatable {
         return configuration
     }
 
-    private mutating func read(_ root: ConfigNode, _ reader: inout ConfigReader) {
+    private mutating func read(_ root: JSONTree, _ reader: inout ConfigReader) {
         let known = SettingTable.inFile.map(\.key) + [Self.sourcesKey, Self.scalesKey, Self.schemaKey]
         guard let members = reader.members(root, "", known: known) else { return }
         for (member, path) in members {
@@ -86,7 +86,7 @@ struct SourceDraft: Sendable, Equatable {
     func mark(_ setting: any Setting) -> ConfigMark? { given(setting) ?? mark }
 
     fileprivate mutating func read(
-        _ node: ConfigNode, _ path: String, _ setting: any Setting, _ reader: inout ConfigReader
+        _ node: JSONTree, _ path: String, _ setting: any Setting, _ reader: inout ConfigReader
     ) {
         let mark = reader.issues.mark(node.offset, path)
         marks[ObjectIdentifier(setting)] = mark
@@ -95,12 +95,12 @@ struct SourceDraft: Sendable, Equatable {
 }
 
 extension ConfigReader {
-    fileprivate mutating func sources(_ node: ConfigNode, _ path: String) -> [SourceDraft] {
+    fileprivate mutating func sources(_ node: JSONTree, _ path: String) -> [SourceDraft] {
         (elements(node, path, atMost: Configuration.mostSources) ?? []).compactMap { source($0.node, $0.path) }
     }
 
     /// Reads a source; checks each key's value, but not yet their combination.
-    private mutating func source(_ node: ConfigNode, _ path: String) -> SourceDraft? {
+    private mutating func source(_ node: JSONTree, _ path: String) -> SourceDraft? {
         guard let members = members(node, path, known: SettingTable.ofSources.map(\.setting.name)) else { return nil }
         var draft = SourceDraft(mark: issues.mark(node.offset, path))
         for (member, path) in members {
@@ -110,10 +110,9 @@ extension ConfigReader {
         return draft
     }
 
-    fileprivate mutating func scales(_ node: ConfigNode, _ path: String) -> [String: ConfigScale] {
+    fileprivate mutating func scales(_ node: JSONTree, _ path: String) -> [String: ConfigScale] {
         guard case .object(let members) = node.value else {
-            wrong(node, path, "an object of scales")
-            return [:]
+            return wrong(node, path, "an object of scales") ?? [:]
         }
         var scales: [String: ConfigScale] = [:]
         var seen: Set<String> = []
@@ -134,7 +133,7 @@ extension ConfigReader {
 
     /// Reads an option's key at the top level and reports its mistakes.
     fileprivate mutating func option(
-        _ option: Option, _ setting: any Setting, _ node: ConfigNode, _ path: String, into values: inout SettingValues
+        _ option: Option, _ setting: any Setting, _ node: JSONTree, _ path: String, into values: inout SettingValues
     ) {
         let mark = issues.mark(node.offset, path)
         if case .nats = setting.shape {
@@ -152,10 +151,10 @@ extension ConfigReader {
     }
 
     /// Returns the arguments that the command line would give; reports a value of the wrong type and returns nil.
-    private mutating func texts(_ node: ConfigNode, _ path: String, _ option: Option) -> [String]? {
+    private mutating func texts(_ node: JSONTree, _ path: String, _ option: Option) -> [String]? {
         switch (option.argument, node.value) {
         case (.none, .boolean(let flag)): return [flag ? "1" : "0"]
-        case (.none, _): wrong(node, path, "true or false")
+        case (.none, _): return wrong(node, path, "true or false")
         case (.optional, .boolean(let flag)): return flag ? [""] : []
         case (.optional, .string): return string(node, path).map { [$0] }
         case (.optional, .number(let text)) where option.takesNumber: return [Self.plain(text)]
@@ -165,20 +164,20 @@ extension ConfigReader {
                 return string(element.node, element.path, limit: 8_192).map { [$0] } ?? []
             }
         case (.optional, _):
-            wrong(node, path, option.takesNumber ? "true, false, a string or a number" : "true, false or a string")
+            return wrong(
+                node, path, option.takesNumber ? "true, false, a string or a number" : "true, false or a string")
         case (.required, .string) where option.repeats != .last:
             return string(node, path, limit: 8_192).map { [$0] }
         case (.required, .array) where option.repeats != .last:
             guard let elements = elements(node, path, atMost: 1_000) else { return nil }
             let texts = elements.compactMap { string($0.node, $0.path, limit: 8_192) }
             return texts.count == elements.count ? texts : nil
-        case (.required, _) where option.repeats != .last: wrong(node, path, "a string or an array of strings")
+        case (.required, _) where option.repeats != .last: return wrong(node, path, "a string or an array of strings")
         case (.required, .number(let text)) where option.takesNumber: return [Self.plain(text)]
         // An empty pointer is the whole document.
         case (.required("POINTER"), .string(let text)) where text.isEmpty: return [text]
         case (.required, .string): return string(node, path).map { [$0] }
-        case (.required, _): wrong(node, path, option.takesNumber ? "a string or a number" : "a string")
+        case (.required, _): return wrong(node, path, option.takesNumber ? "a string or a number" : "a string")
         }
-        return nil
     }
 }

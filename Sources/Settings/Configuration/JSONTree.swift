@@ -1,31 +1,121 @@
 internal import Feed
 
-/// A JSON value to print, indented; members keep their order.
-indirect enum JSONTree: Sendable, Equatable {
+/// A JSON value: read from a configuration, with its place there, or made to be printed. Members keep their order.
+struct JSONTree: Sendable, Equatable {
+    enum Value: Sendable, Equatable {
+        case object([Member])
+        case array([JSONTree])
+        case string(String)
+        /// The number as it was written.
+        case number(String)
+        case boolean(Bool)
+        case null
+    }
+
+    /// A name and its value.
     struct Member: Sendable, Equatable {
         let name: String
         let value: JSONTree
+        /// The offset of the name's opening quote in the configuration.
+        let offset: Int
 
-        init(_ name: String, _ value: JSONTree) {
-            self.name = name
-            self.value = value
+        init(_ name: String, _ value: JSONTree, at offset: Int = 0) {
+            (self.name, self.value, self.offset) = (name, value, offset)
         }
     }
 
-    case object([Member])
-    case array([JSONTree])
-    case string(String)
-    /// Text that is JSON already: a number, a literal.
-    case raw(String)
+    let value: Value
+    /// The offset of the value's first byte in the configuration; 0 for a value to print.
+    let offset: Int
 
+    private init(_ value: Value) { (self.value, offset) = (value, 0) }
+
+    static func object(_ members: [Member]) -> JSONTree { JSONTree(.object(members)) }
+    static func array(_ elements: [JSONTree]) -> JSONTree { JSONTree(.array(elements)) }
+    static func string(_ text: String) -> JSONTree { JSONTree(.string(text)) }
     static func strings(_ words: [String]) -> JSONTree { .array(words.map(JSONTree.string)) }
-    static func boolean(_ flag: Bool) -> JSONTree { .raw(flag ? "true" : "false") }
-    static func integer(_ number: Int) -> JSONTree { .raw("\(number)") }
+    static func boolean(_ flag: Bool) -> JSONTree { JSONTree(.boolean(flag)) }
+    static func integer(_ number: Int) -> JSONTree { JSONTree(.number("\(number)")) }
     static func number(_ number: Double) -> JSONTree {
-        .raw(Int(exactly: number).map { "\($0)" } ?? "\(number)")
+        Int(exactly: number).map(integer) ?? JSONTree(.number("\(number)"))
+    }
+    static let null = JSONTree(.null)
+
+    /// The kind of value with its article, for messages.
+    var kind: String {
+        switch value {
+        case .object: "an object"
+        case .array: "an array"
+        case .string: "a string"
+        case .number: "a number"
+        case .boolean(let flag): flag ? "true" : "false"
+        case .null: "null"
+        }
+    }
+}
+
+// MARK: Parsing
+
+extension JSONTree {
+    /// The deepest allowed nesting of arrays and objects.
+    static let maximumDepth = 64
+
+    /// The reason why a text is not JSON, and where.
+    struct Fault: Error, Sendable, Equatable {
+        let offset: Int
+        let message: String
     }
 
-    /// The text, with a line break at the end.
+    /// Parses JSON with comments and trailing commas; everything else follows RFC 8259.
+    ///
+    /// - Throws: the first fault.
+    static func parse(_ text: ConfigText) throws(Fault) -> JSONTree {
+        if let offset = text.firstInvalidByte() { throw Fault(offset: offset, message: "the file is not UTF-8 here") }
+        var bytes = text.bytes
+        let comment = CommentBlanker.blank(&bytes)
+        let endless = comment.map { Fault(offset: $0, message: "a comment that has no */") }
+        do throws(JSONFault) {
+            try JSONMinifier.validate(bytes[...])
+        } catch {
+            if let endless, error.offset >= endless.offset { throw endless }
+            throw Fault(offset: error.offset, message: "not JSON: \(error.reason)")
+        }
+        if let endless { throw endless }
+        return try bytes.withUnsafeBufferPointer { (bytes) throws(Fault) in
+            let start = bytes.firstIndex { $0 > 0x20 } ?? 0
+            return try JSONTree(bytes, start..<(bytes.lastIndex { $0 > 0x20 } ?? start) + 1, depth: 0)
+        }
+    }
+
+    /// Reads the value in this range of a valid text; recurses at most `maximumDepth` levels deep.
+    private init(_ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, depth: Int) throws(Fault) {
+        func string(_ body: Range<Int>) -> String { JSONText.string(UnsafeBufferPointer(rebasing: text[body])) }
+        offset = range.lowerBound
+        switch JSONKind(firstByte: text[offset]) {
+        case .string: value = .string(string(range.dropFirst().dropLast()))
+        case .number: value = .number(String(decoding: text[range], as: UTF8.self))
+        case .true: value = .boolean(true)
+        case .false: value = .boolean(false)
+        case .null: value = .null
+        case .object, .array:
+            guard depth < Self.maximumDepth else {
+                throw Fault(offset: offset, message: "nested deeper than \(Self.maximumDepth) levels")
+            }
+            var items = JSONItems(of: text, at: offset)
+            var members: [Member] = []
+            while let item = items?.next(in: text) {
+                let value = try JSONTree(text, item.value, depth: depth + 1)
+                members.append(Member(item.name.map(string) ?? "", value, at: (item.name?.lowerBound ?? 1) - 1))
+            }
+            value = items?.kind == .object ? .object(members) : .array(members.map(\.value))
+        }
+    }
+}
+
+// MARK: Printing
+
+extension JSONTree {
+    /// The text, indented, with a line break at the end.
     var text: String {
         var output = ""
         write(to: &output, indentation: "")
@@ -38,46 +128,43 @@ indirect enum JSONTree: Sendable, Equatable {
     /// The value in one line, without any space.
     var compact: String { joined("") }
 
-    private func joined(_ space: String) -> String {
-        switch self {
-        case .object(let members):
-            let texts = members.map { "\(Self.quoted($0.name)):\(space)\($0.value.joined(space))" }
-            return "{" + texts.joined(separator: ",\(space)") + "}"
-        case .array(let elements): return "[" + elements.map { $0.joined(space) }.joined(separator: ",\(space)") + "]"
-        case .string(let text): return Self.quoted(text)
-        case .raw(let text): return text
+    /// The brackets of an object or array, and its parts with what stands in front of them; nil for any other value.
+    private var parts: (open: String, close: String, parts: [(name: String?, value: JSONTree)])? {
+        switch value {
+        case .object(let members): ("{", "}", members.map { ("\(Self.quoted($0.name)):", $0.value) })
+        case .array(let elements): ("[", "]", elements.map { (nil, $0) })
+        default: nil
         }
+    }
+
+    private func joined(_ space: String) -> String {
+        switch value {
+        case .string(let text): return Self.quoted(text)
+        case .number(let text): return text
+        case .boolean, .null: return kind
+        case .object, .array: break
+        }
+        guard let (open, close, parts) = parts else { return "" }
+        let texts = parts.map { name, value in (name.map { $0 + space } ?? "") + value.joined(space) }
+        return open + texts.joined(separator: ",\(space)") + close
     }
 
     private func write(to output: inout String, indentation: String) {
         let line = line
-        if line.utf8.count + indentation.utf8.count <= 100 {
+        guard line.utf8.count + indentation.utf8.count > 100, let (open, close, parts) = parts else {
             output += line
             return
         }
-        let inner = indentation + "  "
-        func write<Part>(_ parts: [Part], _ brackets: (String, String), _ part: (Part, inout String) -> Void) {
-            output += brackets.0
-            for (index, element) in parts.enumerated() {
-                output += (index == 0 ? "\n" : ",\n") + inner
-                part(element, &output)
-            }
-            output += "\n\(indentation)\(brackets.1)"
+        output += open
+        for (index, (name, value)) in parts.enumerated() {
+            output += (index == 0 ? "\n" : ",\n") + indentation + "  " + (name.map { $0 + " " } ?? "")
+            value.write(to: &output, indentation: indentation + "  ")
         }
-        switch self {
-        case .object(let members):
-            write(members, ("{", "}")) { member, output in
-                output += Self.quoted(member.name) + ": "
-                member.value.write(to: &output, indentation: inner)
-            }
-        case .array(let elements):
-            write(elements, ("[", "]")) { element, output in element.write(to: &output, indentation: inner) }
-        case .string, .raw: output += line
-        }
+        output += "\n\(indentation)\(close)"
     }
 
     /// Returns a JSON string; characters that act on a terminal are escaped.
-    static func quoted(_ text: String) -> String {
+    private static func quoted(_ text: String) -> String {
         var output = "\""
         for scalar in text.unicodeScalars {
             switch scalar {

@@ -8,12 +8,33 @@ package enum Secret: Sendable, Hashable {
     case environment(String, optional: Bool)
     case file(String)
 
+    /// What the object has that says where the secret is.
+    struct Parts {
+        var env: String?
+        var file: String?
+        var isOptional: Bool?
+    }
+
+    static let keys: [ObjectKey<Parts>] = [
+        .init("env", variable, "The environment variable that holds it.", \.env),
+        .init("file", Types.path, "The file that holds it.", \.file),
+        .init(
+            "optional", Types.flag, "With env: leave out what it is for when the variable is not set.", \.isOptional),
+    ]
+
+    private static let variable = SettingType<String>(
+        .string(limit: 4_096),
+        parse: { text throws(UsageError) in
+            guard !text.utf8.contains(UInt8(ascii: "=")) else { throw UsageError("is no name of a variable") }
+            return text
+        }, tree: JSONTree.string)
+
     /// The secret as a configuration writes it.
     var tree: JSONTree {
         switch self {
-        case .environment(let name, false): .object([.init("env", .string(name))])
-        case .environment(let name, true): .object([.init("env", .string(name)), .init("optional", .boolean(true))])
-        case .file(let path): .object([.init("file", .string(path))])
+        case .environment(let name, let optional):
+            ObjectKey.tree(of: Parts(env: name, isOptional: optional ? true : nil), Self.keys)
+        case .file(let path): ObjectKey.tree(of: Parts(file: path), Self.keys)
         }
     }
 
@@ -76,10 +97,21 @@ struct SecretHeader: Sendable, Equatable {
 
 /// A user name, and the place of the password.
 struct BasicCredentials: Sendable, Equatable {
-    let user: String
-    let password: Secret
+    var user: String
+    var password: Secret
 
-    var tree: JSONTree { .object([.init("user", .string(user)), .init("password", password.tree)]) }
+    static let keys: [ObjectKey<BasicCredentials>] = [
+        .init("user", name, isNeeded: true, \.user), .init("password", Types.secret, isNeeded: true, \.password),
+    ]
+
+    private static let name = SettingType<String>(
+        .string(limit: 256), tree: JSONTree.string
+    ) { node, path, reader in
+        guard let text = reader.string(node, path, limit: 256) else { return nil }
+        return text.utf8.contains(UInt8(ascii: ":")) ? reader.refuse(node, path, "must not hold a colon") : text
+    }
+
+    var tree: JSONTree { ObjectKey.tree(of: self, Self.keys) }
 }
 
 /// The secrets of a configuration, read once; never printed.

@@ -21,7 +21,7 @@ protocol Setting: TableRow {
     func take(_ text: String?, into values: inout SettingValues, from origin: Origin) throws(UsageError)
     /// Reads a source's key; reports a wrong value and returns false.
     func read(
-        _ node: ConfigNode, _ path: String, _ reader: inout ConfigReader, into values: inout SettingValues,
+        _ node: JSONTree, _ path: String, _ reader: inout ConfigReader, into values: inout SettingValues,
         from origin: Origin
     ) -> Bool
     /// The reason why the value must not stand in a file; nil when it may.
@@ -89,7 +89,7 @@ package final class SettingKey<Value: Sendable & Equatable>: Setting {
     }
 
     func read(
-        _ node: ConfigNode, _ path: String, _ reader: inout ConfigReader, into values: inout SettingValues,
+        _ node: JSONTree, _ path: String, _ reader: inout ConfigReader, into values: inout SettingValues,
         from origin: Origin
     ) -> Bool {
         guard let value = type.value(of: node, path, &reader) else { return false }

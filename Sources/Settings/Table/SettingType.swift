@@ -71,7 +71,7 @@ enum ValueShape: Sendable {
 /// How to read a value from an option's argument and from a source's key, and how to print it without secrets.
 struct SettingType<Value: Sendable & Equatable>: Sendable {
     typealias Parser = @Sendable (String) throws(UsageError) -> Value
-    typealias Reader = @Sendable (ConfigNode, String, inout ConfigReader) -> Value?
+    typealias Reader = @Sendable (JSONTree, String, inout ConfigReader) -> Value?
 
     let shape: ValueShape
     let parse: Parser
@@ -101,7 +101,7 @@ struct SettingType<Value: Sendable & Equatable>: Sendable {
     }
 
     /// Returns the value of a source's key; reports a wrong value and returns nil.
-    func value(of node: ConfigNode, _ path: String, _ reader: inout ConfigReader) -> Value? {
+    func value(of node: JSONTree, _ path: String, _ reader: inout ConfigReader) -> Value? {
         if case .null = node.value, let null { return null }
         return read(node, path, &reader)
     }
@@ -110,7 +110,7 @@ struct SettingType<Value: Sendable & Equatable>: Sendable {
     var optional: SettingType<Value?> {
         SettingType<Value?>(
             shape, parse: { [parse] text throws(UsageError) in try parse(text) },
-            tree: { [tree] in $0.map(tree) ?? .raw("null") }, read: { [read] in read($0, $1, &$2).map { $0 } })
+            tree: { [tree] in $0.map(tree) ?? .null }, read: { [read] in read($0, $1, &$2).map { $0 } })
     }
 
     /// A list with one element for each value given.
@@ -191,8 +191,8 @@ enum Types {
     // Types that only a configuration can set.
     static let message = SettingType(.message, tree: JSONTree.string) { $2.message($0, $1) }
     static let headers = SettingType(.headers, tree: SecretHeader.tree) { $2.headers($0, $1) }
-    static let secret = SettingType(.secret, tree: \Secret.tree) { $2.secret($0, $1) }
-    static let basic = SettingType(.basic, tree: \BasicCredentials.tree) { $2.basic($0, $1) }
+    static let secret = SettingType(.secret, tree: \.tree) { $2.secret($0, $1) }
+    static let basic = SettingType(.basic, tree: \.tree) { $2.basic($0, $1) }
     static let tokens = SettingType(.tokens, tree: JSONTree.strings) { $2.tokens($0, $1) }
     static let origins = SettingType(.origins, tree: JSONTree.strings) { $2.origins($0, $1) }
     static let scale = SettingType(
@@ -238,11 +238,11 @@ enum Types {
     }
     static let pointerOrNull = pointer(
         .pointer(orNull: true), "a JSON Pointer or null", null: .some(JSONPointer?.none),
-        { text throws(UsageError) in try JSONPointer.parse(text) }, { $0.map { .string($0.text) } ?? .raw("null") })
+        { text throws(UsageError) in try JSONPointer.parse(text) }, { $0.map { .string($0.text) } ?? .null })
     static let place = pointer(
         .pointer(orNull: true), "a JSON Pointer or null", null: Extraction.Place.nowhere,
         { text throws(UsageError) in .at(try JSONPointer.parse(text)) },
-        { if case .at(let pointer) = $0 { .string(pointer.text) } else { .raw("null") } })
+        { if case .at(let pointer) = $0 { .string(pointer.text) } else { .null } })
     /// The pointer to the name of a series within an item, or `#`.
     static let key = pointer(
         .key, "a JSON Pointer or '#'", null: .some(Extraction.Key?.none),
@@ -251,7 +251,7 @@ enum Types {
             switch $0 {
             case .at(let pointer)?: .string(pointer.text)
             case .position?: .string("#")
-            case nil: .raw("null")
+            case nil: .null
             }
         })
 
@@ -374,9 +374,7 @@ enum Types {
                 return reader.checked(node, path) { () throws(UsageError) in try parse(ConfigReader.plain(text)) }
             case .string(let text) where takesText:
                 return reader.checked(node, path) { () throws(UsageError) in try parse(text) }
-            default:
-                reader.wrong(node, path, what)
-                return nil
+            default: return reader.wrong(node, path, what)
             }
         }
     }
@@ -386,10 +384,7 @@ enum Types {
         _ tree: @escaping @Sendable (Value) -> JSONTree
     ) -> SettingType<Value> {
         var type = SettingType(shape, parse: parse, tree: tree) { node, path, reader in
-            guard case .string(let text) = node.value else {
-                reader.wrong(node, path, expected)
-                return nil
-            }
+            guard case .string(let text) = node.value else { return reader.wrong(node, path, expected) }
             return reader.checked(node, path) { () throws(UsageError) in try parse(text) }
         }
         type.null = null

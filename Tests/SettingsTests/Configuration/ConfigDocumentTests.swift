@@ -1,3 +1,4 @@
+import Nats
 import TestSupport
 import Testing
 
@@ -32,8 +33,7 @@ import Testing
         let template = try ConfigFixture.example("catwatch")
         let keys =
             SettingTable.inFile.map(\.key) + SettingTable.ofSources.map(\.setting.name)
-            + ConfigReader.scaleKeys.map(\.name)
-            + ConfigReader.bandKeys.map(\.name) + ConfigReader.natsKeys.map(\.name)
+            + ConfigScale.keys.map(\.name) + ConfigScale.bandKeys.map(\.name) + NatsSettings.keys.map(\.name)
         for key in keys { #expect(template.contains("\"\(key)\":"), "\(key)") }
     }
 

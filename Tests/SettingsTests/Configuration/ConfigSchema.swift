@@ -1,5 +1,6 @@
 import Feed
 import Inputs
+import Nats
 
 @testable import Settings
 
@@ -192,8 +193,8 @@ enum ConfigSchema {
     // MARK: Parts
 
     private static var scale: JSONTree {
-        let help = Dictionary(uniqueKeysWithValues: ConfigReader.scaleKeys.map { ($0.name, $0.help) })
-        let bandHelp = Dictionary(uniqueKeysWithValues: ConfigReader.bandKeys.map { ($0.name, $0.help) })
+        let help = Dictionary(uniqueKeysWithValues: ConfigScale.keys.map { ($0.name, $0.help) })
+        let bandHelp = Dictionary(uniqueKeysWithValues: ConfigScale.bandKeys.map { ($0.name, $0.help) })
         let band = JSONTree.object([
             Member("type", .string("object")), Member("additionalProperties", .boolean(false)),
             Member("required", .strings(["name", "letter", "color"])),
@@ -225,17 +226,17 @@ enum ConfigSchema {
                             help["bands"],
                             [
                                 Member("type", .string("array")), Member("minItems", .integer(1)),
-                                Member("maxItems", .integer(ConfigReader.mostBands)), Member("items", band),
+                                Member("maxItems", .integer(ConfigScale.mostBands)), Member("items", band),
                             ])),
                 ])),
         ])
     }
 
     private static var nats: JSONTree {
-        let properties = ConfigReader.natsKeys.map { name, help in
+        let properties = NatsSettings.keys.map { key in
             let text = string(4_096)
             let members: [Member] =
-                switch name {
+                switch key.name {
                 case "urls":
                     [
                         Member(
@@ -245,7 +246,7 @@ enum ConfigSchema {
                                 .object([
                                     Member("type", .string("array")), Member("items", .object(text)),
                                     Member("minItems", .integer(1)),
-                                    Member("maxItems", .integer(ConfigReader.mostServers)),
+                                    Member("maxItems", .integer(NatsSettings.mostServers)),
                                 ]),
                             ]))
                     ]
@@ -253,7 +254,7 @@ enum ConfigSchema {
                 case "lines": [Member("type", .string("boolean"))]
                 default: text
                 }
-            return Member(name, described(help, members))
+            return Member(key.name, described(key.help, members))
         }
         return .object([
             Member("type", .string("object")), Member("additionalProperties", .boolean(false)),
@@ -262,7 +263,8 @@ enum ConfigSchema {
     }
 
     private static var secret: JSONTree {
-        .object([
+        let help = Dictionary(uniqueKeysWithValues: Secret.keys.map { ($0.name, $0.help) })
+        return .object([
             Member("type", .string("object")), Member("additionalProperties", .boolean(false)),
             Member(
                 "oneOf",
@@ -270,12 +272,12 @@ enum ConfigSchema {
             Member(
                 "properties",
                 .object([
-                    Member("env", described("The environment variable that holds it.", string(4_096))),
-                    Member("file", described("The file that holds it.", string(4_096))),
+                    Member("env", described(help["env"], string(4_096))),
+                    Member("file", described(help["file"], string(4_096))),
                     Member(
                         "optional",
                         described(
-                            "With env: leave out what it is for when the variable is not set.",
+                            help["optional"],
                             [Member("type", .string("boolean"))])),
                 ])),
         ])
@@ -321,7 +323,7 @@ enum ConfigSchema {
     private static func reference(_ name: String) -> JSONTree { .object([Member("$ref", .string("#/$defs/\(name)"))]) }
 
     private static func members(_ tree: JSONTree) -> [Member] {
-        guard case .object(let members) = tree else { return [] }
+        guard case .object(let members) = tree.value else { return [] }
         return members
     }
 

@@ -41,7 +41,7 @@ import Testing
             SettingTable.ofSources.count { preset.values.isSaid($0.setting) }
         }
         #expect(sizes == [5, 11, 12, 10, 8, 6])
-        #expect(ConfigScale.builtIn["cpcb"]?.scale.bands.count == 6)
+        #expect(ConfigScale.builtIn["cpcb"]?.bands.count == 6)
         for kind in SourceKind.allCases {
             let values = SettingValues.initial(for: kind)
             for (setting, source) in SettingTable.ofSources {

@@ -1,4 +1,5 @@
 import Feed
+import Nats
 
 @testable import Settings
 
@@ -103,18 +104,18 @@ enum ConfigTables {
             "unit": "string", "higher_is_better": "boolean", "bands": "array of bands", "name": "string",
             "letter": "string of one character", "color": "string", "up_to": "number",
         ]
-        func rows(_ keys: [(name: String, help: String)]) -> [[String]] {
+        func rows<Root>(_ keys: [ObjectKey<Root>]) -> [[String]] {
             keys.map { ["`\($0.name)`", types[$0.name] ?? "", $0.help] }
         }
-        return table(["key of a scale", "type", "what it says"], rows(ConfigReader.scaleKeys)) + "\n\n"
-            + table(["key of a band", "type", "what it says"], rows(ConfigReader.bandKeys))
+        return table(["key of a scale", "type", "what it says"], rows(ConfigScale.keys)) + "\n\n"
+            + table(["key of a band", "type", "what it says"], rows(ConfigScale.bandKeys))
     }
 
     private static var nats: String {
         let types = ["urls": "string, or array of strings", "every": "duration", "lines": "boolean"]
         return table(
             ["key", "type", "what it says"],
-            ConfigReader.natsKeys.map { ["`\($0.name)`", types[$0.name] ?? "string", $0.help] })
+            NatsSettings.keys.map { ["`\($0.name)`", types[$0.name] ?? "string", $0.help] })
     }
 
     private static var presets: String {
@@ -124,7 +125,7 @@ enum ConfigTables {
     private static var cpcb: String {
         table(
             ["band", "letter", "colour", "up to"],
-            (ConfigScale.builtIn["cpcb"]?.scale.bands ?? []).map { band in
+            (ConfigScale.builtIn["cpcb"]?.bands ?? []).map { band in
                 [
                     band.name, String(band.letter), "`\(band.color.hex)`",
                     band.upTo.map { "\(Int($0))" } ?? "no end",

@@ -4,18 +4,18 @@ import Testing
 
 /// As much of JSON Schema 2020-12 as docs/config.schema.json uses; anything else in it is a failure of the test.
 struct SchemaValidator {
-    private let root: ConfigNode
+    private let root: JSONTree
 
     /// Of the program's own schema, which is read once.
     static let own = Result { try SchemaValidator(ConfigSchema.text) }
 
-    init(_ schema: String) throws { root = try ConfigNode.parse(ConfigFixture.text(schema)) }
+    init(_ schema: String) throws { root = try JSONTree.parse(ConfigFixture.text(schema)) }
 
     func accepts(_ document: String) throws -> Bool {
-        accepts(try ConfigNode.parse(ConfigFixture.text(document)), root)
+        accepts(try JSONTree.parse(ConfigFixture.text(document)), root)
     }
 
-    private func accepts(_ node: ConfigNode, _ schema: ConfigNode) -> Bool {
+    private func accepts(_ node: JSONTree, _ schema: JSONTree) -> Bool {
         switch schema.value {
         case .boolean(let flag): return flag
         case .object(let keywords): return keywords.allSatisfy { holds($0.name, $0.value, node, schema) }
@@ -25,7 +25,7 @@ struct SchemaValidator {
         }
     }
 
-    private func holds(_ keyword: String, _ value: ConfigNode, _ node: ConfigNode, _ schema: ConfigNode) -> Bool {
+    private func holds(_ keyword: String, _ value: JSONTree, _ node: JSONTree, _ schema: JSONTree) -> Bool {
         switch keyword {
         case "$schema", "title", "description", "$defs", "then": return true
         case "$ref":
@@ -48,7 +48,7 @@ struct SchemaValidator {
     }
 
     private func holdsForKind(
-        _ keyword: String, _ value: ConfigNode, _ node: ConfigNode, _ schema: ConfigNode
+        _ keyword: String, _ value: JSONTree, _ node: JSONTree, _ schema: JSONTree
     ) -> Bool {
         switch keyword {
         case "minimum": return node.number.map { $0 >= value.number ?? .nan } ?? true
@@ -73,18 +73,18 @@ struct SchemaValidator {
             return members.allSatisfy { schema["properties"]?[$0.name] != nil || accepts($0.value, value) }
         case "propertyNames":
             guard case .object(let members) = node.value else { return true }
-            return members.allSatisfy { accepts(ConfigNode(value: .string($0.name), range: 0..<0), value) }
+            return members.allSatisfy { accepts(JSONTree.string($0.name), value) }
         case "items": return node.elements.allSatisfy { accepts($0, value) }
         case "minItems": return node.isArray ? Double(node.elements.count) >= value.number ?? .nan : true
         case "maxItems": return node.isArray ? Double(node.elements.count) <= value.number ?? .nan : true
-        case "uniqueItems": return Set(node.elements.map(\.tree.compact)).count == node.elements.count
+        case "uniqueItems": return Set(node.elements.map(\.compact)).count == node.elements.count
         default:
             Issue.record("unknown keyword \(keyword)")
             return false
         }
     }
 
-    private func isOf(_ type: String, _ node: ConfigNode) -> Bool {
+    private func isOf(_ type: String, _ node: JSONTree) -> Bool {
         switch (type, node.value) {
         case ("object", .object), ("array", .array), ("string", .string), ("number", .number), ("boolean", .boolean),
             ("null", .null):
@@ -95,8 +95,8 @@ struct SchemaValidator {
     }
 }
 
-extension ConfigNode {
-    fileprivate subscript(name: String) -> ConfigNode? {
+extension JSONTree {
+    fileprivate subscript(name: String) -> JSONTree? {
         guard case .object(let members) = value else { return nil }
         return members.first { $0.name == name }?.value
     }
@@ -111,7 +111,7 @@ extension ConfigNode {
         return Double(text)
     }
 
-    fileprivate var elements: [ConfigNode] {
+    fileprivate var elements: [JSONTree] {
         guard case .array(let elements) = value else { return [] }
         return elements
     }

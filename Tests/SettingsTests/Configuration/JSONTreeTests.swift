@@ -3,13 +3,15 @@ import Testing
 
 @testable import Settings
 
-@Suite(.limited) struct ConfigNodeTests {
+@Suite(.limited) struct JSONTreeTests {
+    private typealias JSONTree = Settings.JSONTree
+
     private func fault(_ text: String) -> String? { fault(Array(text.utf8)) }
 
     private func fault(_ bytes: [UInt8]) -> String? {
         let text = ConfigText(name: "t", bytes: bytes)
-        do throws(ConfigNode.Fault) {
-            _ = try ConfigNode.parse(text)
+        do throws(JSONTree.Fault) {
+            _ = try JSONTree.parse(text)
             return nil
         } catch {
             let place = text.place(of: error.offset)
@@ -27,7 +29,7 @@ import Testing
         ("// only\r\n[]\r\n", "[]"),
     ])
     func readsWithCommentsAndTrailingCommas(_ text: String, _ expected: String) throws {
-        #expect(try ConfigNode.parse(ConfigFixture.text(text)).tree.compact == expected)
+        #expect(try JSONTree.parse(ConfigFixture.text(text)).compact == expected)
     }
 
     @Test(arguments: [
@@ -85,8 +87,8 @@ import Testing
                 #expect(new == 0x20 && old != 0x0A, "seed \(random.seed): \(text)")
             }
             // What is read is what is read without comments and commas.
-            let whole = try? ConfigNode.parse(ConfigFixture.text(text)).tree
-            let blanked = try? ConfigNode.parse(ConfigText(name: "t", bytes: after)).tree
+            let whole = try? JSONTree.parse(ConfigFixture.text(text))
+            let blanked = try? JSONTree.parse(ConfigText(name: "t", bytes: after))
             if let whole { #expect(whole == blanked, "seed \(random.seed): \(text)") }
         }
     }
