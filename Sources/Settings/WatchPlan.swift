@@ -18,32 +18,31 @@ package struct WatchPlan: Sendable {
     package let webToken: WebToken?
     /// The program's arguments.
     private let arguments: [String]
-    /// The header fields sent with every request.
-    private let headers: [HeaderField]
-    private let secrets: SecretValues
-    /// The files that are sources of this plan, and those of the plan that ran before it.
+    /// Whether other agents' feeds are among the sources.
+    package let isFleet: Bool
+    /// The files that are sources.
     private let files: Set<String>
-    private let filesBefore: Set<String>
-
-    /// Any origin will do for checking.
-    private static let someOrigin = "http://127.0.0.1:1"
+    /// Makes the sources; has read their secrets.
+    private let builder: SourceBuilder
 
     /// - Parameter arguments: the arguments that the options were parsed from, for `reload`.
     /// - Throws: `UsageError` when a secret cannot be read or sources contradict each other.
     package init(_ options: Options, environment: [String: String], arguments: [String] = []) throws(UsageError) {
-        try self.init(options, environment: environment, arguments: arguments, running: nil)
+        try self.init(options, environment: environment, arguments: arguments, filesBefore: [])
     }
 
+    /// - Parameter filesBefore: the files that are sources of the plan that runs now.
     private init(
-        _ options: Options, environment: [String: String], arguments: [String], running: WatchPlan?
+        _ options: Options, environment: [String: String], arguments: [String], filesBefore: Set<String>
     ) throws(UsageError) {
         self.options = options
         self.environment = environment
         self.arguments = arguments
-        (headers, webToken) = try options.placing { () throws(UsageError) in
+        let (headers, webToken) = try options.placing { () throws(UsageError) in
             try Self.checkFiles(of: options)
             return (try options.headerFields(environment: environment), try options.httpToken())
         }
+        self.webToken = webToken
         var notices: [String] = []
         if let history = options[\.history], options.resolvedHistory != history {
             notices.append(
@@ -51,35 +50,27 @@ package struct WatchPlan: Sendable {
                     + "\(DurationText.format(options.resolvedHistory)), whole windows of "
                     + DurationText.format(options[\.interval]))
         }
-        var secrets = SecretValues(environment: environment)
-        var files: Set<String> = []
-        var pictures: [String] = []
-        let filesBefore = running?.files ?? []
-        if !options.isRelay {
-            let demoOrigin = options[\.demo] ? Self.someOrigin : nil
-            let sources = try Self.effective(options, demoOrigin: demoOrigin, notices: &notices)
-            var builder = SourceBuilder(
-                headers: headers, secrets: secrets, issues: Self.issues(options), filesBefore: filesBefore)
-            for source in sources { _ = builder.build(source) }
-            files.formUnion(sources.compactMap { $0[\.path] })
-            for origin in sources.flatMap({ $0[\.pictures] ?? [] }) where !pictures.contains(origin) {
-                pictures.append(origin)
-            }
-            try builder.issues.check()
-            secrets = builder.secrets
-            if options[\.nats] != nil, sources.contains(where: { $0.kind == .feed }) {
-                try options.placing { () throws(UsageError) in
-                    throw UsageError(
-                        "a feed of other agents is not published, or there would be circles: each agent publishes its own",
-                        option: SettingTable.rows.nats.flag)
-                }
+        if !options.isRelay { notices += try options.sources().notices }
+        let sources = try Self.configured(options)
+        var builder = SourceBuilder(
+            headers: headers, secrets: SecretValues(environment: environment), issues: Self.issues(options),
+            filesBefore: filesBefore)
+        for source in sources { _ = builder.build(source) }
+        try builder.issues.check()
+        self.builder = builder
+        isFleet = sources.contains { $0.kind == .feed }
+        files = Set(sources.compactMap { $0[\.path] })
+        pictures = sources.flatMap { $0[\.pictures] ?? [] }.reduce(into: []) { origins, origin in
+            if !origins.contains(origin) { origins.append(origin) }
+        }
+        self.notices = notices
+        if options[\.nats] != nil, isFleet {
+            try options.placing { () throws(UsageError) in
+                throw UsageError(
+                    "a feed of other agents is not published, or there would be circles: each agent publishes its own",
+                    option: SettingTable.rows.nats.flag)
             }
         }
-        self.secrets = secrets
-        self.files = files
-        self.pictures = pictures
-        self.filesBefore = filesBefore
-        self.notices = notices
     }
 
     /// Returns the sources to start; none when the feed is another agent's or a recording.
@@ -93,35 +84,25 @@ package struct WatchPlan: Sendable {
                 "the stand-in API can only be had from the start: restart for that", option: SettingTable.rows.demo.flag
             )
         }
-        var builder = SourceBuilder(
-            headers: headers, secrets: secrets, issues: Self.issues(options), filesBefore: filesBefore)
-        let sources = try effectiveSources(demoOrigin: demoOrigin).compactMap { builder.build($0) }
-        try builder.issues.check()
-        return sources
-    }
-
-    /// Whether other agents' feeds are among the sources.
-    package var isFleet: Bool {
-        get throws(UsageError) { try effectiveSources().contains { $0.kind == .feed } }
+        let sources = try Self.configured(options)
+        return try build { builder in
+            if let demoOrigin { builder.demoOrigin = demoOrigin }
+            return sources.compactMap { builder.build($0) }
+        }
     }
 
     /// Returns the agent whose feed is passed on unchanged; nil when there is none.
     package func passedOn() throws(UsageError) -> FeedSource? {
         guard options.passedOn != nil else { return nil }
-        var resolver = SourceResolver(options: options, scales: [:], demoOrigin: nil, issues: Self.issues(options))
-        let sources = resolver.resolve(options.agents)
-        try resolver.issues.check()
-        var builder = SourceBuilder(
-            headers: headers, secrets: secrets, issues: Self.issues(options), filesBefore: filesBefore)
-        let source = sources.first.flatMap { builder.feed($0) }
-        try builder.issues.check()
-        return source
+        let agents = try Self.resolve(options.agents, of: options)
+        return try build { builder in agents.first.flatMap { builder.feed($0) } }
     }
 
-    /// Returns the sources with everything filled in but secrets.
-    func effectiveSources(demoOrigin: String? = nil) throws(UsageError) -> [EffectiveSource] {
-        var notices: [String] = []
-        return options.isRelay ? [] : try Self.effective(options, demoOrigin: demoOrigin, notices: &notices)
+    private func build<Built>(_ body: (inout SourceBuilder) -> Built) throws(UsageError) -> Built {
+        var builder = builder
+        let built = body(&builder)
+        try builder.issues.check()
+        return built
     }
 
     /// Reads configuration, secrets and everything else again, from the same arguments and environment. Blocks.
@@ -144,7 +125,7 @@ package struct WatchPlan: Sendable {
             options.values.set(\.attach, [FeedURL(socket: "")])
         }
         return try WatchPlan(
-            options, environment: environment, arguments: arguments, running: running ?? self)
+            options, environment: environment, arguments: arguments, filesBefore: (running ?? self).files)
     }
 
     /// The keys of settings that differ from another plan's and take effect only after a restart: those without the
@@ -166,13 +147,18 @@ package struct WatchPlan: Sendable {
         return !configuration.isEmpty || options[\.config] != nil || environment["NOTIFY_SOCKET"]?.isEmpty == false
     }
 
-    private static func effective(
-        _ options: Options, demoOrigin: String?, notices: inout [String]
-    ) throws(UsageError) -> [EffectiveSource] {
+    /// The sources with everything filled in but secrets; none when the feed is another agent's or a recording. Made
+    /// each time, as there may be thousands.
+    private static func configured(_ options: Options) throws(UsageError) -> [ConfiguredSource] {
+        options.isRelay ? [] : try resolve(options.sources().sources, of: options)
+    }
+
+    private static func resolve(
+        _ sources: [ConfiguredSource], of options: Options
+    ) throws(UsageError) -> [ConfiguredSource] {
         var resolver = SourceResolver(
-            options: options, scales: options.configuration?.scales ?? [:], demoOrigin: demoOrigin,
-            issues: issues(options))
-        let sources = resolver.resolve(try options.drafts(notices: &notices))
+            options: options, scales: options.configuration?.scales ?? [:], issues: issues(options))
+        let sources = resolver.resolve(sources)
         try resolver.issues.check()
         return sources
     }
@@ -214,7 +200,7 @@ extension WatchPlan {
                     Configuration.scalesKey,
                     .object(scales.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.tree) })))
         }
-        let sources = try effectiveSources().map { source in
+        let sources = try Self.configured(options).map { source in
             JSONTree.object(source.settings.map { .init($0.setting.name, $0.tree) })
         }
         members.append(.init(Configuration.sourcesKey, .array(sources)))
@@ -233,7 +219,7 @@ extension WatchPlan {
             return "\(path) = \(tree.line) from \(entry?.origin.text ?? Origin.initial.text)\(weaker.joined())\n"
         }
         var text = options.settings.map { line($0.key, $0.tree, options.values.entry(of: $0.setting)) }.joined()
-        for (index, source) in try effectiveSources().enumerated() {
+        for (index, source) in try Self.configured(options).enumerated() {
             for (setting, tree) in source.settings {
                 let path = "\(Configuration.sourcesKey)[\(index)].\(setting.name)"
                 text += line(path, tree, source.values.entry(of: setting))

@@ -86,7 +86,6 @@ actor Agent {
 
     init(_ plan: WatchPlan, stdoutMode: StdoutMode, in platform: Platform) throws(UsageError) {
         passedOn = try plan.passedOn()
-        let isFleet = try plan.isFleet
         self.plan = plan
         firstPlan = plan
         self.stdoutMode = stdoutMode
@@ -106,7 +105,7 @@ actor Agent {
         store = EventStore(
             on: loop, wall: platform.wall, identity: platform.identity, limits: limits,
             isRelay: options.isRelay, isRecording: replay != nil,
-            isFleet: isFleet, awaitsPositions: options[\.journal] != nil)
+            isFleet: plan.isFleet, awaitsPositions: options[\.journal] != nil)
         polls = PollRequests(on: loop)
         notices = Notices(on: loop)
         let journal = options[\.journal].map { platform.openJournal($0, JournalSettings(options)) }

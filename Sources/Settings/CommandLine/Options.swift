@@ -141,11 +141,10 @@ package struct Options: Sendable, Equatable {
     }
 
     /// The sources to start: presets, URLs, standard input, files, attached agents, then the configuration's; `fact`
-    /// when there are none.
+    /// when there are none. With them a sentence for each one that was left out or guessed.
     ///
-    /// - Parameter notices: receives a sentence for each source that was left out or guessed.
     /// - Throws: `UsageError` when a preset lacks the URL that it needs.
-    func drafts(notices: inout [String]) throws(UsageError) -> [SourceDraft] {
+    func sources() throws(UsageError) -> (sources: [ConfiguredSource], notices: [String]) {
         let rows = SettingTable.rows
         let configured = configuration?.sources ?? []
         var urls = self[\.urls]
@@ -156,58 +155,45 @@ package struct Options: Sendable, Equatable {
         var single = presets.filter { $0 != .all }
         if wantsAll { single += Preset.single.filter { !single.contains($0) } }
 
-        func draft(of setting: any Setting) -> SourceDraft {
-            SourceDraft(option: setting.flag, isOfCommandLine: true)
-        }
-        let byURL = values.entry(of: rows.urls)?.origin ?? .initial
-        var drafts: [SourceDraft] = []
+        let byURL = origin(of: rows.urls)
+        var (sources, notices) = ([ConfiguredSource](), [String]())
         for preset in single {
-            var draft = draft(of: rows.presets)
-            draft.values.set(\.preset, preset, from: values.entry(of: rows.presets)?.origin ?? .initial)
+            let flag = rows.presets.flag
+            var source = ConfiguredSource(option: flag, \.preset, preset, from: origin(of: rows.presets))
             if preset == .aqi {
                 if let index = urls.firstIndex(where: \.scheme.isWebSocket) {
-                    draft.values.set(\.url, urls.remove(at: index), from: byURL)
+                    source.values.set(\.url, urls.remove(at: index), from: byURL)
                 } else if !self[\.demo] {
                     guard wantsAll, !self[\.presets].contains(.aqi) else {
                         throw UsageError(
-                            "aqi needs the URL of a feed; add --url wss://HOST/PATH, or --demo", option: draft.option)
+                            "aqi needs the URL of a feed; add --url wss://HOST/PATH, or --demo", option: flag)
                     }
                     notices.append(
                         "the preset aqi is left out, as it needs the URL of a feed: add --url wss://HOST/PATH")
                     continue
                 }
             }
-            drafts.append(draft)
+            sources.append(source)
         }
-        for url in urls {
-            var draft = draft(of: rows.urls)
-            draft.values.set(\.url, url, from: byURL)
-            drafts.append(draft)
+        sources += urls.map { ConfiguredSource(option: rows.urls.flag, \.url, $0, from: byURL) }
+        if feeds.readsStdin { sources.append(ConfiguredSource(option: "-", \.kind, .stdin, from: .option("-"))) }
+        sources += feeds.files.map {
+            ConfiguredSource(option: nil, \.path, $0, from: .option(UsageError.quoted($0)))
         }
-        if feeds.readsStdin {
-            var draft = SourceDraft(option: "-", isOfCommandLine: true)
-            draft.values.set(\.kind, .stdin, from: .option("-"))
-            drafts.append(draft)
-        }
-        for file in feeds.files {
-            var draft = SourceDraft(isOfCommandLine: true)
-            draft.values.set(\.path, file, from: .option(UsageError.quoted(file)))
-            drafts.append(draft)
-        }
-        notices += feeds.notices
-        return drafts + agents + configured
+        return (sources + agents + configured, notices + feeds.notices)
     }
 
     /// The attached agents, as sources.
-    var agents: [SourceDraft] {
+    var agents: [ConfiguredSource] {
         let attach = SettingTable.rows.attach
         return self[\.attach].map { url in
-            var draft = SourceDraft(option: attach.flag, isOfCommandLine: true)
-            draft.values.set(\.kind, .feed, from: .option(attach.flag))
-            draft.values.set(\.url, url, from: values.entry(of: attach)?.origin ?? .initial)
-            return draft
+            var source = ConfiguredSource(option: attach.flag, \.kind, .feed, from: .option(attach.flag))
+            source.values.set(\.url, url, from: origin(of: attach))
+            return source
         }
     }
+
+    private func origin(of setting: any Setting) -> Origin { values.entry(of: setting)?.origin ?? .initial }
 }
 
 extension Options {

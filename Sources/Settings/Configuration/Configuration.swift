@@ -6,7 +6,7 @@ struct Configuration: Sendable, Equatable {
     let path: String
     /// The settings of the top level.
     var values = SettingValues()
-    var sources: [SourceDraft] = []
+    var sources: [ConfiguredSource] = []
     var scales: [String: ConfigScale] = [:]
     /// Whether the file sets nothing.
     private(set) var isEmpty = true
@@ -40,8 +40,7 @@ struct Configuration: Sendable, Equatable {
             }
         }
         // Checks combinations of keys.
-        var resolver = SourceResolver(
-            options: Options(values), scales: scales, demoOrigin: nil, issues: reader.issues)
+        var resolver = SourceResolver(options: Options(values), scales: scales, issues: reader.issues)
         _ = resolver.resolve(sources)
         isEmpty = values == SettingValues() && sources.isEmpty && scales.isEmpty
         reader.issues = resolver.issues
@@ -59,55 +58,20 @@ struct Configuration: Sendable, Equatable {
     private static let schemaKey = "$schema"
 }
 
-/// A source as it was given: its keys, checked one by one, and their places.
-struct SourceDraft: Sendable, Equatable {
-    var values = SettingValues()
-    /// The place of each key's value, also of refused ones.
-    private var marks: [ObjectIdentifier: ConfigMark] = [:]
-    /// The source's place; nil when the command line gave it.
-    var mark: ConfigMark?
-    /// The option that gave the source, if the command line did.
-    var option: String?
-    /// Whether the command line's settings for every feed override the preset's.
-    var isOfCommandLine = false
-    /// Whether a key was refused; then a missing key need not be a mistake.
-    private(set) var isBroken = false
-
-    init(mark: ConfigMark? = nil, option: String? = nil, isOfCommandLine: Bool = false) {
-        self.mark = mark
-        self.option = option
-        self.isOfCommandLine = isOfCommandLine
-    }
-
-    /// The place of a key's value in the configuration; nil when it has no such key.
-    func given(_ setting: any Setting) -> ConfigMark? { marks[ObjectIdentifier(setting)] }
-
-    /// The place of a key, or of the source when it has no such key.
-    func mark(_ setting: any Setting) -> ConfigMark? { given(setting) ?? mark }
-
-    fileprivate mutating func read(
-        _ node: JSONTree, _ path: String, _ setting: any Setting, _ reader: inout ConfigReader
-    ) {
-        let mark = reader.issues.mark(node.offset, path)
-        marks[ObjectIdentifier(setting)] = mark
-        if !setting.read(node, path, &reader, into: &values, from: .file(mark)) { isBroken = true }
-    }
-}
-
 extension ConfigReader {
-    fileprivate mutating func sources(_ node: JSONTree, _ path: String) -> [SourceDraft] {
+    fileprivate mutating func sources(_ node: JSONTree, _ path: String) -> [ConfiguredSource] {
         (elements(node, path, atMost: Configuration.mostSources) ?? []).compactMap { source($0.node, $0.path) }
     }
 
     /// Reads a source; checks each key's value, but not yet their combination.
-    private mutating func source(_ node: JSONTree, _ path: String) -> SourceDraft? {
+    private mutating func source(_ node: JSONTree, _ path: String) -> ConfiguredSource? {
         guard let members = members(node, path, known: SettingTable.ofSources.map(\.setting.name)) else { return nil }
-        var draft = SourceDraft(mark: issues.mark(node.offset, path))
+        var source = ConfiguredSource(mark: issues.mark(node.offset, path))
         for (member, path) in members {
             guard let row = SettingTable.ofSources.first(where: { $0.setting.name == member.name }) else { continue }
-            draft.read(member.value, path, row.setting, &self)
+            source.read(member.value, path, row.setting, &self)
         }
-        return draft
+        return source
     }
 
     fileprivate mutating func scales(_ node: JSONTree, _ path: String) -> [String: ConfigScale] {

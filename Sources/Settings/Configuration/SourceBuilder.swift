@@ -12,18 +12,13 @@ struct SourceBuilder {
     var secrets: SecretValues
     var issues: ConfigIssues
     /// The files that are sources already; they may be deleted by now.
-    private let filesBefore: Set<String>
-    private let rows = SettingTable.rows
-
-    init(headers: [HeaderField], secrets: SecretValues, issues: ConfigIssues, filesBefore: Set<String>) {
-        self.headers = headers
-        self.secrets = secrets
-        self.issues = issues
-        self.filesBefore = filesBefore
-    }
+    let filesBefore: Set<String>
+    /// The origin of the stand-in API; any will do for checking.
+    var demoOrigin = "http://127.0.0.1:1"
+    private var rows: SettingTable { .rows }
 
     /// Returns nil and adds issues when a secret or a file cannot be read.
-    mutating func build(_ source: EffectiveSource) -> Source? {
+    mutating func build(_ source: ConfiguredSource) -> Source? {
         let description = SourceDescription(
             name: source.name, type: source[\.type], unit: source[\.unit] ?? source.scale?.unit,
             bands: source.scale?.scale, rhythm: rhythm(of: source))
@@ -51,7 +46,7 @@ struct SourceBuilder {
     }
 
     /// How often to expect something new from a source.
-    private func rhythm(of source: EffectiveSource) -> Rhythm {
+    private func rhythm(of source: ConfiguredSource) -> Rhythm {
         switch source.kind {
         case .http, .fibonacci: Rhythm(every: source[\.every])
         case .pages: Rhythm(every: source[\.oneRun] ? nil : source[\.every])
@@ -67,7 +62,7 @@ struct SourceBuilder {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
     }
 
-    private mutating func pages(_ source: EffectiveSource, _ description: SourceDescription) -> Source? {
+    private mutating func pages(_ source: ConfiguredSource, _ description: SourceDescription) -> Source? {
         let paging: PagesSource.Paging
         if let next = source[\.next] {
             paging = .next(next)
@@ -89,7 +84,7 @@ struct SourceBuilder {
         return .pages(pages)
     }
 
-    private mutating func webSocket(_ source: EffectiveSource, _ description: SourceDescription) -> Source? {
+    private mutating func webSocket(_ source: ConfiguredSource, _ description: SourceDescription) -> Source? {
         guard let request = request(source) else { return nil }
         var webSocket = WebSocketSource(description, request: request, extraction: extraction(source))
         webSocket.subprotocols = source[\.subprotocols]
@@ -101,7 +96,7 @@ struct SourceBuilder {
     }
 
     /// Builds a source that reads an agent; adds issues and returns nil when a secret or a file cannot be read.
-    mutating func feed(_ source: EffectiveSource) -> FeedSource? {
+    mutating func feed(_ source: ConfiguredSource) -> FeedSource? {
         guard let url = source[\.url] else { return nil }
         if url.scheme == .unix {
             return FeedSource(source.name, at: .socket(path: url.path.isEmpty ? nil : url.path), target: "\(url)")
@@ -110,13 +105,13 @@ struct SourceBuilder {
     }
 
     /// Builds a source that reads many agents' lines from NATS; adds issues and returns nil when a file cannot be read.
-    private mutating func nats(_ source: EffectiveSource) -> NatsSource? {
+    private mutating func nats(_ source: ConfiguredSource) -> NatsSource? {
         guard let url = source[\.url] else { return nil }
         let before = issues.count
         var servers = NatsServers(url.servers)
         // Authorities or a certificate turn TLS on, but not when they are set for every source.
         func path(_ key: SettingKey<String?>) -> String? {
-            url.scheme == .tls || source.draft.given(key) != nil ? file(key, source) : nil
+            url.scheme == .tls || source.given(key) != nil ? file(key, source) : nil
         }
         servers.authorities = path(rows.authorities)
         servers.certificate = path(rows.certificate)
@@ -124,23 +119,24 @@ struct SourceBuilder {
         if let path = file(rows.credsFile, source) { servers.credentials = .creds(path) }
         if let path = file(rows.nkeyFile, source) { servers.credentials = .nkey(path) }
         if let path = file(rows.tokenFile, source) { servers.credentials = .token(path) }
-        if servers.isTokenPlain { issues.add(source.draft.mark(rows.tokenFile), NatsSettings.plainToken) }
+        if servers.isTokenPlain { issues.add(source.mark(rows.tokenFile), NatsSettings.plainToken) }
         guard issues.count == before else { return nil }
         return NatsSource(
             source.name, at: servers, stream: source[\.stream], subject: source[\.subject], target: "\(url)")
     }
 
-    private func extraction(_ source: EffectiveSource) -> Extraction {
+    private func extraction(_ source: ConfiguredSource) -> Extraction {
         // With a key, the first string is usually that key, which need not be repeated.
         let text: Extraction.Place =
-            if case .at = source[\.key], !source.has(\.text) { .nowhere } else { source[\.text] }
+            if case .at = source[\.key], !source.has(rows.text) { .nowhere } else { source[\.text] }
         return Extraction(
             items: source[\.items], key: source[\.key], value: source[\.value], text: text, time: source[\.time],
             number: source[\.number])
     }
 
-    private mutating func request(_ source: EffectiveSource) -> HTTPRequest? {
-        guard let url = source[\.url] else { return nil }
+    private mutating func request(_ source: ConfiguredSource) -> HTTPRequest? {
+        let standIn = source.isStandIn ? source[\.preset]?.standIn(at: demoOrigin) : nil
+        guard let url = standIn ?? source[\.url] else { return nil }
         let before = issues.count
         var request = HTTPRequest(url: url.withoutUserInfo)
         request.credentials = url.credentials.map { .init(name: $0.name, password: $0.password) }
@@ -155,18 +151,13 @@ struct SourceBuilder {
 
         var own = headers(of: source)
         if let secret = source[\.bearer] {
-            let mark = source.draft.mark(rows.bearer)
-            if let token = value(of: secret, mark),
-                let field = issues.noting(
-                    mark,
-                    { () throws(UsageError) in
-                        try HeaderField(bearer: token, from: "the secret")
-                    })
-            {
-                own.append(field)
+            let mark = source.mark(rows.bearer)
+            let field = value(of: secret, mark).flatMap { token in
+                issues.noting(mark) { () throws(UsageError) in try HeaderField(bearer: token, from: "the secret") }
             }
+            if let field { own.append(field) }
         }
-        if let basic = source[\.basic], let password = value(of: basic.password, source.draft.mark(rows.basic)) {
+        if let basic = source[\.basic], let password = value(of: basic.password, source.mark(rows.basic)) {
             request.credentials = .init(name: basic.user, password: password)
         }
         var names = Set(own.map { $0.name.lowercased() })
@@ -177,8 +168,8 @@ struct SourceBuilder {
         return issues.count == before ? request : nil
     }
 
-    private mutating func headers(of source: EffectiveSource) -> [HeaderField] {
-        let mark = source.draft.mark(rows.headers)
+    private mutating func headers(of source: ConfiguredSource) -> [HeaderField] {
+        let mark = source.mark(rows.headers)
         return (source[\.headers] ?? []).compactMap { header in
             let text: String
             switch header.value {
@@ -198,7 +189,7 @@ struct SourceBuilder {
     }
 
     /// Whether the path can be read and is no folder or socket, or was a source before a reload; adds an issue if not.
-    private mutating func canRead(_ path: String, _ source: EffectiveSource) -> Bool {
+    private mutating func canRead(_ path: String, _ source: ConfiguredSource) -> Bool {
         if filesBefore.contains(path) { return true }
         var status = stat()
         let kind = stat(path, &status) == 0 ? status.st_mode & S_IFMT : 0
@@ -207,14 +198,14 @@ struct SourceBuilder {
             kind == S_IFSOCK
             ? "is a socket; an agent's is read by \(rows.attach.flag)=PATH"
             : SystemError(code: kind == S_IFDIR ? EISDIR : errno, call: "access").reason
-        issues.add(source.draft.mark(rows.path), "\(UsageError.quoted(path)): \(reason)")
+        issues.add(source.mark(rows.path), "\(UsageError.quoted(path)): \(reason)")
         return false
     }
 
     /// Reports an unreadable file now rather than at the first TLS connection.
-    private mutating func file(_ key: SettingKey<String?>, _ source: EffectiveSource) -> String? {
+    private mutating func file(_ key: SettingKey<String?>, _ source: ConfiguredSource) -> String? {
         guard let path = source.values.entry(of: key)?.value else { return nil }
-        if let mark = source.draft.given(key), access(path, R_OK) != 0 {
+        if let mark = source.given(key), access(path, R_OK) != 0 {
             let reason = SystemError(code: errno, call: "access").reason
             issues.add(mark, "\(UsageError.quoted(path)): \(reason)")
         }
