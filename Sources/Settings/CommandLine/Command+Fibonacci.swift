@@ -16,12 +16,12 @@ extension Command {
         let requests = [rows.help, rows.version].flatMap(\.spellings)
         if let first = words.first, requests.contains(first) { return nil }
         if words.contains(where: { $0.hasPrefix("--") }) {
-            let order = try SubcommandOrder(.fibonacci, words, environment: environment)
-            if let request = order.request { return request }
-            guard order.options[\.summary], order.words.isEmpty else {
+            let line = try ParsedArguments(words, of: .fibonacci, environment: environment)
+            if let request = line.request { return request }
+            guard line.values[\.summary], line.words.isEmpty else {
                 throw UsageError("fibonacci takes numbers, or \(rows.summary.flag) and a journal")
             }
-            return .fibonacciRuns(journal: try order.journal(of: .fibonacci, nil, load: load))
+            return .fibonacciRuns(journal: try line.journal(nil, load: load))
         }
         guard !words.isEmpty else { throw UsageError("fibonacci needs a number: catwatch fibonacci 90") }
         guard words.count <= mostRuns else { throw UsageError("fibonacci takes \(mostRuns) numbers at the most") }

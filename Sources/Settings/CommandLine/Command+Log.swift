@@ -6,13 +6,14 @@ extension Command {
     static func log(
         _ words: ArraySlice<String>, environment: [String: String], load: Loader
     ) throws(UsageError) -> Command {
-        let order = try SubcommandOrder(.log, words, environment: environment)
-        if let request = order.request { return request }
-        guard order.words.count < 2 else {
-            throw UsageError("log reads one journal, and \(UsageError.quoted(order.words[1])) is another word")
+        let line = try ParsedArguments(words, of: .log, environment: environment)
+        if let request = line.request { return request }
+        guard line.words.count < 2 else {
+            throw UsageError("log reads one journal, and \(UsageError.quoted(line.words[1])) is another word")
         }
-        try check(order.options)
-        return .log(journal: try order.journal(of: .log, order.words.first, load: load), order.options)
+        let options = Options(line.values)
+        try check(options)
+        return .log(journal: try line.journal(line.words.first, load: load), options)
     }
 
     /// Refuses combinations of options that contradict each other.

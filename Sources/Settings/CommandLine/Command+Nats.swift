@@ -8,15 +8,15 @@ extension Command {
     static func nats(
         _ words: ArraySlice<String>, environment: [String: String], load: Loader
     ) throws(UsageError) -> Command {
-        let order = try SubcommandOrder(.nats, words, environment: environment)
-        if let request = order.request { return request }
-        guard let word = order.words.first else { return .nats(.all, try order.configured(load: load)) }
-        guard let part = NatsDefinition.Part(rawValue: word), order.words.count == 1 else {
+        let line = try ParsedArguments(words, of: .nats, environment: environment)
+        if let request = line.request { return request }
+        let part = line.words.first.map(NatsDefinition.Part.init(rawValue:)) ?? .all
+        guard let part, line.words.count < 2 else {
             throw UsageError(
                 "nats prints \(UsageError.list(NatsDefinition.Part.allCases.map(\.rawValue))), "
-                    + "and not \(UsageError.quoted(order.words.joined(separator: " ")))")
+                    + "and not \(UsageError.quoted(line.words.joined(separator: " ")))")
         }
-        return .nats(part, try order.configured(load: load))
+        return .nats(part, try line.configured(load: load))
     }
 }
 

@@ -62,84 +62,32 @@ extension Command {
         case .nats: return try nats(arguments.dropFirst(), environment: environment, load: load)
         case .check, nil: break
         }
-        let rows = SettingTable.options
-        let scan = try LongOptions.scan(arguments, Option.all)
-
-        let given = Set(scan.occurrences.map(\.entry))
-        var words = scan.operands[...]
-        let isCheck = words.first == Word.check.rawValue
-        if isCheck { words = words.dropFirst() }
-        /// Whether the words of the command line replace the environment's value: both say what to watch.
-        func isReplaced(_ option: Option) -> Bool { !words.isEmpty && option.traits.contains(.choosesFeed) }
-        var values = SettingValues()
-        for (index, row) in rows.enumerated() {
-            guard let setting = row.setting, let name = row.option.environment, let text = environment[name],
-                !text.isEmpty
-            else { continue }
-            var said = values
-            do throws(UsageError) {
-                for part in row.option.repeats.parts(of: text) {
-                    try setting.take(part, into: &said, from: .variable(name))
-                }
-                values = said
-            } catch {
-                // A wrong value does not matter when the command line replaces it.
-                if !given.contains(index), !isReplaced(row.option) { throw UsageError(error.message, option: name) }
-            }
-        }
-        var commandLine = SettingValues()
-        var checks: Set<String> = []
-        for occurrence in scan.occurrences {
-            let (option, setting) = rows[occurrence.entry]
-            let command = try UsageError.about(option.flag) { () throws(UsageError) -> Command? in
-                if case .request(let request) = option.effect { return try request(occurrence.argument) }
-                // Otherwise the address would be polled as a source.
-                if option.flag == SettingTable.rows.http.flag, occurrence.argument.isEmpty, let next = occurrence.next,
-                    (try? HTTPAddress(next)) != nil
-                {
-                    throw UsageError(
-                        "an address is written \(option.flag)=HOST:PORT; what is to be watched stands in front of it")
-                }
-                try setting?.take(occurrence.argument, into: &commandLine, from: .option(option.flag))
-                return nil
-            }
-            if let command { return command }
-            guard case .with(let subcommands) = option.effect else { continue }
-            guard isCheck, subcommands.contains(.check) else {
-                let names = UsageError.list(subcommands.map(\.rawValue))
-                throw UsageError("says nothing without \(names)", option: option.flag)
-            }
-            checks.insert(option.flag)
-        }
+        var line = try ParsedArguments(arguments, environment: environment)
+        if let request = line.request { return request }
         var feeds = Options.Feeds()
-        for word in words {
+        let (listen, attach) = (SettingTable.rows.listen, SettingTable.rows.attach)
+        let attachesByDefault = line.commandLine[\.attach] == [FeedURL(socket: "")]
+        for word in line.words {
             do throws(UsageError) {
-                try feeds.take(word, isThere: isThere, into: &commandLine)
+                try feeds.take(word, isThere: isThere, into: &line.commandLine)
             } catch {
                 // getopt_long takes an optional argument only behind `=`; without it, the argument becomes a word.
-                let (listen, attach) = (SettingTable.rows.listen, SettingTable.rows.attach)
                 guard word.contains("/") || word.hasSuffix(".sock") else { throw error }
-                if commandLine.entry(of: listen)?.value == .usual {
+                if line.commandLine.entry(of: listen)?.value == .usual {
                     throw UsageError("a path is written \(listen.flag)=PATH", option: listen.flag)
                 }
-                guard commandLine[\.attach] == [FeedURL(socket: "")] else { throw error }
+                guard attachesByDefault else { throw error }
                 throw UsageError("a path is written \(attach.flag)=PATH", option: attach.flag)
             }
         }
-        if commandLine[\.attach] == [FeedURL(socket: "")], words.contains(where: { $0 != "-" }) {
-            let flag = SettingTable.rows.attach.flag
-            throw UsageError("an agent's path or address is written \(flag)=PATH", option: flag)
+        if attachesByDefault, line.words.contains(where: { $0 != "-" }) {
+            throw UsageError("an agent's path or address is written \(attach.flag)=PATH", option: attach.flag)
         }
-        for (option, setting) in rows where isReplaced(option) {
-            if let setting, !commandLine.isSaid(setting) { values.remove(setting) }
-        }
-        values.overlay(commandLine)
-        var options = Options(values)
-        options.feeds = feeds
-        if let text = try load(options[\.config]) { options.configure(try Configuration.read(text), under: values) }
+        line.removeReplaced()
+        let options = try line.configured(feeds, load: load)
         try options.placing { () throws(UsageError) in try check(options) }
         try checkPage(options, environment: environment)
-        guard isCheck else { return .watch(options) }
+        guard line.word == .check else { return .watch(options) }
         for path in feeds.files {
             guard let text = try? load(path), let configuration = try? Configuration.read(text),
                 configuration.namesSources
@@ -148,7 +96,7 @@ extension Command {
         }
         let table = SettingTable.rows
         return .check(
-            options, online: checks.contains(table.online.flag), explain: checks.contains(table.explain.flag))
+            options, online: line.flags.contains(table.online.flag), explain: line.flags.contains(table.explain.flag))
     }
 
     /// Requires `--http-token-file` or `--http-open` for an address that other machines can reach.
@@ -167,10 +115,16 @@ extension Command {
         let rows = SettingTable.rows
         let isHandedOver = environment["LISTEN_FDNAMES"]?.split(separator: ":").contains(rows.http.name[...]) == true
         guard options[\.http] == nil, !isHandedOver else { return }
-        for row in [rows.httpTokenFile, rows.httpOpen, rows.httpHost, rows.httpFrame] as [any Setting] {
-            if case .option? = options.values.entry(of: row)?.origin {
-                throw UsageError("says nothing without \(rows.http.flag)", option: row.flag)
-            }
+        try refuse([rows.httpTokenFile, rows.httpOpen, rows.httpHost, rows.httpFrame], without: rows.http, options)
+    }
+
+    /// Refuses settings that the command line gives without another one.
+    private static func refuse(
+        _ rows: [any Setting], without other: any Setting, _ options: Options
+    ) throws(UsageError) {
+        for row in rows {
+            guard case .option? = options.values.entry(of: row)?.origin else { continue }
+            throw UsageError("says nothing without \(other.flag)", option: row.flag)
         }
     }
 
@@ -202,9 +156,7 @@ extension Command {
         if options.passedOn == nil, options[\.noReconnect] {
             throw UsageError("says nothing without --attach, or beside other sources", option: rows.noReconnect.flag)
         }
-        if options[\.nats] == nil, case .option? = options.values.entry(of: rows.agentName)?.origin {
-            throw UsageError("says nothing without \(rows.nats.flag)", option: rows.agentName.flag)
-        }
+        if options[\.nats] == nil { try refuse([rows.agentName], without: rows.nats, options) }
         if let address = options[\.http], !address.isLoopback {
             try checkAccess(to: "\(address)", options)
         }
@@ -216,11 +168,7 @@ extension Command {
             throw UsageError(
                 "a key needs the certificate it belongs to; add --cert FILE", option: rows.keyFile.flag)
         }
-        for row in [rows.speed, rows.from] as [any Setting] where options[\.replay] == nil {
-            if case .option? = options.values.entry(of: row)?.origin {
-                throw UsageError("says nothing without \(rows.replay.flag)", option: row.flag)
-            }
-        }
+        if options[\.replay] == nil { try refuse([rows.speed, rows.from], without: rows.replay, options) }
     }
 }
 

@@ -213,11 +213,9 @@ package struct FeedURL: Sendable, Hashable {
     }
 }
 
-extension FeedURL: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension FeedURL: CustomStringConvertible, CustomReflectable {
     /// The URL without user name, password and query.
     package var description: String { origin + path + (query == nil ? "" : "?…") }
-
-    package var debugDescription: String { description }
 
     /// Holds only the description, so that `dump` and a failed `#expect` show no secret either.
     package var customMirror: Mirror { Mirror(self, children: ["location": description]) }

@@ -41,11 +41,9 @@ package struct HeaderField: Sendable, Hashable {
     static func isTokenByte(_ byte: UInt8) -> Bool { byte.isAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains(byte) }
 }
 
-extension HeaderField: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HeaderField: CustomStringConvertible, CustomReflectable {
     /// The header without its value.
     package var description: String { "\(name): …" }
-
-    package var debugDescription: String { description }
 
     /// Holds only the description, so that `dump` and a failed `#expect` show no secret either.
     package var customMirror: Mirror { Mirror(self, children: ["field": description]) }

@@ -6,28 +6,21 @@ extension Options {
     ///   or there are two `Authorization` headers.
     package func headerFields(environment: [String: String]) throws(UsageError) -> [HeaderField] {
         let rows = SettingTable.rows
-        func about<Value>(
-            _ row: any Setting, _ body: () throws(UsageError) -> Value
-        ) throws(UsageError) -> Value {
-            try UsageError.about(row.flag, body)
-        }
         var fields = self[\.header]
         if let path = self[\.headerFile] {
-            fields += try about(rows.headerFile) { () throws(UsageError) in try Self.readHeaders(path) }
+            fields += try UsageError.about(rows.headerFile.flag) { () throws(UsageError) in try Self.readHeaders(path) }
         }
         if let path = self[\.bearerFile] {
-            fields.append(
-                try about(rows.bearerFile) { () throws(UsageError) in
-                    try HeaderField(bearer: SecretFile.read(path), from: UsageError.quoted(path))
-                })
+            fields += try UsageError.about(rows.bearerFile.flag) { () throws(UsageError) in
+                [try HeaderField(bearer: SecretFile.read(path), from: UsageError.quoted(path))]
+            }
         }
         if let name = self[\.bearerVariable] {
-            fields.append(
-                try about(rows.bearerVariable) { () throws(UsageError) in
-                    let variable = "the environment variable \(UsageError.quoted(name))"
-                    guard let token = environment[name] else { throw UsageError("\(variable) is not set") }
-                    return try HeaderField(bearer: token, from: variable)
-                })
+            fields += try UsageError.about(rows.bearerVariable.flag) { () throws(UsageError) -> [HeaderField] in
+                let variable = "the environment variable \(UsageError.quoted(name))"
+                guard let token = environment[name] else { throw UsageError("\(variable) is not set") }
+                return [try HeaderField(bearer: token, from: variable)]
+            }
         }
         guard fields.count(where: { $0.name.lowercased() == "authorization" }) <= 1 else {
             throw UsageError("there is more than one Authorization header; give one of --header and --bearer-…")

@@ -49,36 +49,6 @@ package struct Options: Sendable, Equatable {
         configuration = file
     }
 
-    /// The feeds named by words of the command line that are no options; addresses are added to the URLs.
-    struct Feeds: Sendable, Equatable {
-        private(set) var readsStdin = false
-        private(set) var files: [String] = []
-        /// Notices about words that were guessed to be addresses.
-        private(set) var notices: [String] = []
-
-        var isEmpty: Bool { !readsStdin && files.isEmpty }
-
-        /// Adds the next word; see `FeedWord`.
-        ///
-        /// - Parameter values: receives the URL when the word is an address.
-        mutating func take(
-            _ word: String, isThere: (String) -> Bool, into values: inout SettingValues
-        ) throws(UsageError) {
-            switch try FeedWord(word, isThere: isThere) {
-            case .stdin:
-                guard !readsStdin else { throw UsageError("there is one standard input, and - stands twice") }
-                readsStdin = true
-            case .file(let path): files.append(path)
-            case .url(let url, let isGuessed):
-                let urls = SettingTable.rows.urls
-                values.put(urls, [url], from: .option(urls.flag))
-                if isGuessed {
-                    notices.append("\(FeedURL.redact(word)) is taken for \(Sanitizer.visible(url.description))")
-                }
-            }
-        }
-    }
-
     /// How much is printed on stderr.
     package enum Verbosity: Int, Sendable, Comparable {
         /// Errors that end the program.
