@@ -135,11 +135,9 @@ actor Agent {
         if signals != nil { tellOfIgnoredReload() }
         let socket = try platform.inheritSocket() ?? platform.listen(plan.options)
         defer { socket?.remove() }
-        var settings = WebSettings(plan)
         let port = try platform.openPort(plan.options)
         let demo = try platform.startDemo(plan.options)
         demoOrigin = demo?.origin
-        settings.demo = demoOrigin
         let sources = try plan.sources(demoOrigin: demoOrigin)
         // Before the journal begins, so that its readers find the sources in front of the run's first line.
         for source in sources { _ = await store.claim(source.description) }
@@ -153,7 +151,7 @@ actor Agent {
 
         let status = await withTaskGroup(of: Void.self) { group in
             startInputs(sources, shownBy: view, in: &group)
-            await startOutputs(view, at: socket, port.map { ($0, settings) })
+            await startOutputs(view, at: socket, port)
             group.addTask { [notices, platform] in
                 try? await notices.run { _ throws(SystemError) in try platform.openStandard(STDERR_FILENO) }
             }
@@ -306,9 +304,7 @@ actor Agent {
     }
 
     /// Starts all outputs.
-    private func startOutputs(
-        _ view: ViewOutput?, at socket: ListeningSocket?, _ port: (ListeningPort, WebSettings)?
-    ) async {
+    private func startOutputs(_ view: ViewOutput?, at socket: ListeningSocket?, _ port: ListeningPort?) async {
         if let view { await outputs.start { if let stop = await view.run() { await self.request(stop) } } }
         if stdoutMode == .ndjson {
             let stdout = factory.stdout()
@@ -321,8 +317,10 @@ actor Agent {
                 await notices.say("catwatch: \(SettingTable.rows.nats.flag): there is no thread left for it\n")
             }
         }
-        await outputs.start(plan.options, at: socket, port)
-        await tell(of: port?.0)
+        await outputs.replace(
+            with: plan.options, socket: socket.map { .open($0) } ?? .close, port: port.map { .open($0) } ?? .close,
+            WebSettings(plan, demo: demoOrigin))
+        await tell(of: port)
     }
 
     /// Prints the page's URL; a view has no room for it.
@@ -412,11 +410,12 @@ actor Agent {
             if let sources { changes = await runner?.replace(with: sources) }
             plan = new
             await store.greetAll()
-            let outputChanges = await outputs.replace(with: new.options, socket: socket, port: port)
+            let outputChanges = await outputs.replace(
+                with: new.options, socket: socket, port: port, WebSettings(new, demo: demoOrigin))
             if let recovery = reloadOutage.end(at: loop.clock.now) {
                 await store.sayOfItself(.recovered(recovery), about: Self.reloading)
             }
-            if case .open(let port, _) = port { await tell(of: port) }
+            if case .open(let port) = port { await tell(of: port) }
             for notice in new.notices { await notices.say("catwatch: \(notice)\n") }
             let frozen = new.restartKeys(comparedTo: firstPlan)
             if !frozen.isEmpty {
@@ -452,7 +451,7 @@ actor Agent {
     /// Reads the plan again on a worker thread and claims its socket and port, so that errors are found before anything
     /// changes.
     private func readAnew() async throws -> (
-        WatchPlan, [Source]?, OutputRunner.SocketChange, OutputRunner.PortChange
+        WatchPlan, [Source]?, OutputRunner.Change<ListeningSocket>, OutputRunner.Change<ListeningPort>
     ) {
         guard platform.reloads.start() else { throw SystemError(code: EAGAIN, call: "pthread_create") }
         let served = await outputs.socket
@@ -466,11 +465,10 @@ actor Agent {
             let wanted = new.options.socketPath(environment: new.environment)
             // The service manager's socket is kept, whatever the configuration says.
             let isKept = served.map { $0.path == nil } ?? false || wanted == served?.path
-            let settings = WebSettings(new, demo: origin)
             let staysBound = bound.map { $0.address == nil || $0.address == new.options[\.http] } ?? false
             if staysBound, let bound { try bound.check(new.options) }
-            let port: OutputRunner.PortChange =
-                staysBound ? .keep(settings) : try claimPort(new.options).map { .open($0, settings) } ?? .close
+            let port: OutputRunner.Change<ListeningPort> =
+                staysBound ? .keep : try claimPort(new.options).map { .open($0) } ?? .close
             return (new, sources, isKept ? .keep : try listen(new.options).map { .open($0) } ?? .close, port)
         }
     }

@@ -75,7 +75,7 @@ final class ListeningPort: @unchecked Sendable {
 
 extension WebSettings {
     /// - Parameter demo: the origin of the stand-in API, when it runs.
-    init(_ plan: WatchPlan, demo: String? = nil) {
+    init(_ plan: WatchPlan, demo: String?) {
         self.init()
         let options = plan.options
         token = plan.webToken

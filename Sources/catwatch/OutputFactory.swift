@@ -25,6 +25,12 @@ struct OutputFactory: Sendable {
     /// Runs an output to its end.
     typealias Run = @Sendable () async -> Void
 
+    /// Starts a thread; nil when there is none left.
+    private func worker(_ name: String) -> (any Worker)? {
+        let worker = platform.makeWorker(name)
+        return worker.start() ? worker : nil
+    }
+
     /// - Returns: a function that runs the output and returns the reason to stop the agent, if there is one.
     func stdout() -> @Sendable () async -> Agent.Stop? {
         let output = StreamOutput(
@@ -45,8 +51,7 @@ struct OutputFactory: Sendable {
         // Bound: threads of files that a reload has stopped in a write that never ends | one for each reload of
         //   `output_file` | kept until the process ends
         // Each output has its own thread: a stalled disk may block it for ever.
-        let worker = platform.makeWorker("disk")
-        guard worker.start() else { return nil }
+        guard let worker = worker("disk") else { return nil }
         let output = FileOutput(
             path, platform.outputFile(path), store: store, on: platform.loop, worker: worker, from: start
         ) {
@@ -67,8 +72,7 @@ struct OutputFactory: Sendable {
 
     /// - Returns: nil when no thread can be started for the disk.
     func journal(_ lines: any LineStore, _ options: Options) -> (JournalOutput, Run)? {
-        let worker = platform.makeWorker("journal disk")
-        guard let path = options[\.journal], worker.start() else { return nil }
+        guard let path = options[\.journal], let worker = worker("journal disk") else { return nil }
         var pace = JournalOutput.Pace()
         pace.commit = options[\.journalCommit]
         // The age of a journalled recording counts from when it is written, so this is the machine's clock.
@@ -91,8 +95,7 @@ struct OutputFactory: Sendable {
     /// - Parameter run: this process's run; the feed's may be another one.
     /// - Returns: nil when no thread can be started for the servers.
     func nats(_ settings: NatsSettings, as name: String?, run: String) -> Run? {
-        let worker = platform.makeWorker("broker")
-        guard worker.start() else { return nil }
+        guard let worker = worker("broker") else { return nil }
         let name = name ?? AgentName.of(host: platform.host.name)
         let output = NatsOutput(
             as: name, of: platform.host.name, settings, to: platform.broker(settings, name), id: run,
@@ -148,13 +151,7 @@ struct OutputFactory: Sendable {
         }
         return (
             server,
-            { [notices] in
-                do {
-                    try await server.run { () throws(SystemError) in try port.open() }
-                } catch let error as SystemError {
-                    await notices.say("catwatch: --http: \(error.reason)\n")
-                } catch {}  // cancelled
-            }
+            serving(SettingTable.rows.http.flag) { try await server.run { () throws(SystemError) in try port.open() } }
         )
     }
 
@@ -164,14 +161,19 @@ struct OutputFactory: Sendable {
             store: store, polls: polls, on: platform.loop, limits: limits, seats: seats, history: history)
         return (
             server,
-            { [notices] in
-                do {
-                    try await server.run { loop in try socket.open(on: loop) }
-                } catch let error as SystemError {
-                    await notices.say("catwatch: --listen: \(error.reason)\n")
-                } catch {}  // cancelled
-            }
+            serving(SettingTable.rows.listen.flag) { try await server.run { loop in try socket.open(on: loop) } }
         )
+    }
+
+    /// Runs a server, and reports why it cannot.
+    private func serving(_ flag: String, _ serve: @escaping @Sendable () async throws -> Void) -> Run {
+        { [notices] in
+            do {
+                try await serve()
+            } catch let error as SystemError {
+                await notices.say("catwatch: \(flag): \(error.reason)\n")
+            } catch {}  // cancelled
+        }
     }
 }
 

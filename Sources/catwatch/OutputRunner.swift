@@ -13,46 +13,38 @@ actor OutputRunner {
         var kept = 0
     }
 
-    /// The change to the socket that readers connect to.
-    enum SocketChange: Sendable {
+    /// The change to the socket that readers connect to, or to the port that serves the page.
+    enum Change<Place: Sendable>: Sendable {
         case keep
         case close
-        /// Serve this socket, which is claimed already.
-        case open(ListeningSocket)
+        /// Serve this one, which is claimed already.
+        case open(Place)
     }
 
-    /// The change to the port that serves the page.
-    enum PortChange: Sendable {
-        case keep(WebSettings)
-        case close
-        /// Serve this port, which is bound already.
-        case open(ListeningPort, WebSettings)
-    }
-
-    private enum Output {
+    /// What an output is for. One that is still wanted goes on.
+    private enum Purpose: Equatable {
         /// stdout, the view, the journal or NATS, which run to the end.
         case fixed
-        case file(FileOutput, String)
-        case push(PushOutput, PushTarget)
-        case server(FeedServer)
-        case web(WebServer)
+        case file(String)
+        case push(PushTarget)
+        case feed
+        case page
+
+        /// Whether an output for this continues where one for `former` ended.
+        func continues(_ former: Purpose) -> Bool {
+            switch (self, former) {
+            case (.file, .file): true
+            case (.push(let target), .push(let former)): target.address == former.address
+            default: false
+            }
+        }
     }
 
     private struct Slot {
         let number: Int
-        let output: Output
-    }
-
-    /// An output to start, and the output that it replaces.
-    private enum Beginning {
-        case file(String, after: Slot?)
-        case push(PushTarget, after: Slot?)
-
-        var predecessor: Slot? {
-            switch self {
-            case .file(_, let slot), .push(_, let slot): slot
-            }
-        }
+        let purpose: Purpose
+        /// nil for one that runs to the end.
+        let output: (any Actor)?
     }
 
     private let factory: OutputFactory
@@ -89,55 +81,34 @@ actor OutputRunner {
     }
 
     /// Whether there is an output file that can be reopened.
-    var hasFile: Bool { slots.contains { if case .file = $0.output { true } else { false } } }
+    var hasFile: Bool { slots.contains { $0.output is FileOutput } }
 
     // MARK: Starting
 
     /// Starts an output that runs to the end.
-    func start(_ run: @escaping OutputFactory.Run) { start(.fixed, run) }
+    func start(_ run: @escaping OutputFactory.Run) { start(.fixed, nil, run) }
 
-    /// Starts the outputs that the options ask for, and serves the feed on a socket and the page at a port.
-    func start(_ options: Options, at socket: ListeningSocket?, _ port: (ListeningPort, WebSettings)?) async {
-        if let path = options[\.outputFile] { await start(.file(path, after: nil)) }
-        for target in options[\.connect] { await start(.push(target, after: nil)) }
-        if let socket { serve(at: socket, ReaderLimits(options)) }
-        if let (port, settings) = port { serve(at: port, settings, ReaderLimits(options)) }
-    }
-
-    private func start(_ beginning: Beginning) async {
-        switch beginning {
-        case .file(let path, let former):
-            var place: FileOutput.Place?
-            if case .file(let file, _)? = former?.output { place = await file.takePlace() }
+    /// Starts an output to a file or to another program; continues where the output ended that it replaces.
+    private func start(_ purpose: Purpose, after former: Slot?) async {
+        switch purpose {
+        case .file(let path):
+            let place = await (former?.output as? FileOutput)?.takePlace()
             guard let (output, run) = factory.file(path, from: place) else {
                 if let place { await factory.store.close(place.reader) }
                 return await factory.notices.say("catwatch: --output-file: there is no thread left for it\n")
             }
-            start(.file(output, path), run)
-        case .push(let target, let former):
-            var reader: ReaderID?
-            if case .push(let push, _)? = former?.output { reader = await push.takeReader() }
-            let (output, run) = factory.push(to: target, from: reader)
-            start(.push(output, target), run)
+            start(purpose, output, run)
+        case .push(let target):
+            let (output, run) = factory.push(to: target, from: await (former?.output as? PushOutput)?.takeReader())
+            start(purpose, output, run)
+        case .fixed, .feed, .page: break
         }
     }
 
-    private func serve(at socket: ListeningSocket, _ limits: ReaderLimits) {
-        self.socket = socket
-        let (server, run) = factory.server(at: socket, limits)
-        start(.server(server), run)
-    }
-
-    private func serve(at port: ListeningPort, _ settings: WebSettings, _ limits: ReaderLimits) {
-        self.port = port
-        let (server, run) = factory.web(at: port, settings, limits)
-        start(.web(server), run)
-    }
-
-    private func start(_ output: Output, _ run: @escaping OutputFactory.Run) {
+    private func start(_ purpose: Purpose, _ output: (any Actor)?, _ run: @escaping OutputFactory.Run) {
         let number = next
         next += 1
-        slots.append(Slot(number: number, output: output))
+        slots.append(Slot(number: number, purpose: purpose, output: output))
         tasks[number] = Task(executorPreference: loop) {
             await run()
             await self.didEnd(number)
@@ -146,11 +117,10 @@ actor OutputRunner {
 
     private func didEnd(_ number: Int) {
         tasks[number] = nil
+        let purpose = slots.first { $0.number == number }?.purpose
         // A server that ended, asked to or not, leaves no open socket; the next one is served only after this.
-        if slots.contains(where: { if case .server = $0.output { $0.number == number } else { false } }) {
-            closeSocket()
-        }
-        if slots.contains(where: { if case .web = $0.output { $0.number == number } else { false } }) { port = nil }
+        if purpose == .feed { closeSocket() }
+        if purpose == .page { port = nil }
         slots.removeAll { $0.number == number }
         callWaiting()
     }
@@ -159,103 +129,104 @@ actor OutputRunner {
 
     /// Reopens output files, which may have been renamed, and waits until that is done.
     func reopenFiles() async throws(CancellationError) {
-        for slot in slots {
-            guard case .file(let file, _) = slot.output else { continue }
+        for case let file as FileOutput in slots.map(\.output) {
             await file.reopen()
             try await file.waitUntilReopened()
         }
     }
 
     /// Remembers a socket that is claimed already, until `replace` serves it.
-    func hold(_ change: SocketChange) { if case .open(let socket) = change { claimed = socket } }
+    func hold(_ change: Change<ListeningSocket>) { if case .open(let socket) = change { claimed = socket } }
 
-    /// Ends the outputs that the options no longer ask for, once they have drained, then starts the new ones: a file
+    /// Ends the outputs that the options do not ask for, once they have drained, then starts the new ones: a file
     /// continues where its predecessor ended, a push to the same address continues as after a lost connection.
     /// Unchanged outputs, and the readers of an unchanged socket, are not touched.
-    func replace(with options: Options, socket change: SocketChange, port portChange: PortChange) async -> Changes {
+    @discardableResult
+    func replace(
+        with options: Options, socket change: Change<ListeningSocket>, port portChange: Change<ListeningPort>,
+        _ settings: WebSettings
+    ) async -> Changes {
         isReplacing = true
         defer {
             isReplacing = false
             callWaiting()
         }
+        let limits = ReaderLimits(options)
         var changes = Changes()
-        var leaving = slots.filter { if case .fixed = $0.output { false } else { true } }
-        var beginnings: [Beginning] = []
-        func keep(_ isSame: (Output) -> Bool) -> Bool {
-            guard let index = leaving.firstIndex(where: { isSame($0.output) }) else { return false }
+        var leaving = slots.filter { $0.purpose != .fixed }
+        func keep(_ purpose: Purpose) -> Bool {
+            guard let index = leaving.firstIndex(where: { $0.purpose == purpose }) else { return false }
             leaving.remove(at: index)
             changes.kept += 1
             return true
         }
-        if let path = options[\.outputFile],
-            !keep({ if case .file(_, path) = $0 { true } else { false } })
-        {
-            let former = leaving.first { if case .file = $0.output { true } else { false } }
-            beginnings.append(.file(path, after: former))
-        }
+        let wanted = (options[\.outputFile].map { [.file($0)] } ?? []) + options[\.connect].map(Purpose.push)
         // Find all unchanged outputs first, so that none of them becomes a predecessor.
-        for target in options[\.connect] where !keep({ if case .push(_, target) = $0 { true } else { false } }) {
-            beginnings.append(.push(target, after: nil))
+        let new = wanted.filter { !keep($0) }
+        var free = leaving
+        let beginnings = new.map { purpose in
+            (purpose: purpose, after: free.firstIndex { purpose.continues($0.purpose) }.map { free.remove(at: $0) })
         }
-        beginnings = follow(leaving, beginnings)
-        if case .keep = change { _ = keep { if case .server = $0 { true } else { false } } }
-        if case .keep(let settings) = portChange {
-            _ = keep { if case .web = $0 { true } else { false } }
-            for case .web(let server) in slots.map(\.output) {
-                await server.change(to: settings, readers: ReaderLimits(options))
+        if case .keep = change {
+            _ = keep(.feed)
+            for case let server as FeedServer in slots.map(\.output) { await server.change(to: limits) }
+            do throws(SystemError) {
+                try socket?.change(mode: options[\.listenMode])
+            } catch {
+                await factory.notices.say("catwatch: --listen-mode: \(error.reason)\n")
             }
         }
-        for case .server(let server) in slots.map(\.output) { await server.change(to: ReaderLimits(options)) }
-        do throws(SystemError) {
-            if case .keep = change { try socket?.change(mode: options[\.listenMode]) }
-        } catch {
-            await factory.notices.say("catwatch: --listen-mode: \(error.reason)\n")
+        if case .keep = portChange {
+            _ = keep(.page)
+            for case let server as WebServer in slots.map(\.output) {
+                await server.change(to: settings, readers: limits)
+            }
         }
         changes.stopped = leaving.count
         changes.started = beginnings.count
 
-        let followed = Set(beginnings.compactMap { $0.predecessor?.number })
+        let followed = Set(beginnings.compactMap { $0.after?.number })
         for slot in leaving { await stop(slot, isFollowed: followed.contains(slot.number), isOver: false) }
         await end(leaving, within: Self.drainTime)
         // Once the feed has ended, only outputs that replace another one are started.
-        for beginning in beginnings where !isEnding || beginning.predecessor != nil { await start(beginning) }
+        for (purpose, former) in beginnings where !isEnding || former != nil { await start(purpose, after: former) }
+        // No new readers are accepted at the end.
         if case .open(let socket) = change {
             changes.started += 1
             claimed = nil
-            // No new readers are accepted at the end.
-            if isEnding { socket.remove() } else { serve(at: socket, ReaderLimits(options)) }
+            if isEnding {
+                socket.remove()
+            } else {
+                self.socket = socket
+                let (server, run) = factory.server(at: socket, limits)
+                start(.feed, server, run)
+            }
         }
-        if case .open(let port, let settings) = portChange {
+        if case .open(let port) = portChange {
             changes.started += 1
-            if isEnding { port.close() } else { serve(at: port, settings, ReaderLimits(options)) }
+            if isEnding {
+                port.close()
+            } else {
+                self.port = port
+                let (server, run) = factory.web(at: port, settings, limits)
+                start(.page, server, run)
+            }
         }
         return changes
     }
 
-    /// Makes each push the successor of an ending push to the same address.
-    private func follow(_ leaving: [Slot], _ beginnings: [Beginning]) -> [Beginning] {
-        var free = leaving
-        return beginnings.map { beginning in
-            guard case .push(let target, _) = beginning else { return beginning }
-            let index = free.firstIndex {
-                if case .push(_, let former) = $0.output { former.address == target.address } else { false }
-            }
-            return .push(target, after: index.map { free.remove(at: $0) })
-        }
-    }
-
     private func stop(_ slot: Slot, isFollowed: Bool, isOver: Bool) async {
         switch slot.output {
-        case .fixed: break
-        case .file(let file, _): await file.stop(isFollowed: isFollowed)
-        case .push(let push, _): await push.stop(isFollowed: isFollowed)
-        case .server(let server):
+        case let file as FileOutput: await file.stop(isFollowed: isFollowed)
+        case let push as PushOutput: await push.stop(isFollowed: isFollowed)
+        case let server as FeedServer:
             await server.waitUntilBegun()
             await server.stop(within: Self.drainTime, isOver: isOver)
             closeSocket()
-        case .web(let server):
+        case let server as WebServer:
             await server.waitUntilBegun()
             await server.stop(within: Self.drainTime, isOver: isOver)
+        default: break
         }
     }
 
@@ -284,11 +255,8 @@ actor OutputRunner {
     func drain(within limit: Duration?) async {
         isEnding = true
         var deadline = limit.map { loop.clock.now.advanced(by: $0) }
-        for slot in slots {
-            switch slot.output {
-            case .server, .web: await stop(slot, isFollowed: false, isOver: true)
-            default: break
-            }
+        for slot in slots where slot.purpose == .feed || slot.purpose == .page {
+            await stop(slot, isFollowed: false, isOver: true)
         }
         while !tasks.isEmpty || isReplacing, !Task.isCancelled {
             if deadline == nil, isHurried { deadline = loop.clock.now.advanced(by: Self.drainTime) }
@@ -305,9 +273,7 @@ actor OutputRunner {
 
     /// Cancels all outputs that still run, and waits for them.
     func end() async {
-        let late = tasks.values
-        for task in late { task.cancel() }
-        for task in late { await task.value }
+        await end(slots, within: .zero)
     }
 
     /// Removes the socket before the process exits at once.
