@@ -100,15 +100,8 @@ struct Catwatch {
 
     /// Prints the text unchanged for other programs; for a terminal, control characters are made visible.
     private static func print(_ text: String) throws(SystemError) {
-        try write(isatty(STDOUT_FILENO) == 1 ? Sanitizer.lines(text) : text, to: STDOUT_FILENO)
+        try Descriptor.write(isatty(STDOUT_FILENO) == 1 ? Sanitizer.lines(text) : text, to: STDOUT_FILENO)
     }
 
-    private static func complain(_ text: String) { try? write(Sanitizer.lines(text), to: STDERR_FILENO) }
-
-    /// Writes everything, blocking as long as it takes: the event loop does not run.
-    private static func write(_ text: String, to descriptor: Int32) throws(SystemError) {
-        try Array(text.utf8).span.bytes.withUnsafeBytes { bytes throws(SystemError) in
-            try Descriptor.write(bytes, to: descriptor)
-        }
-    }
+    private static func complain(_ text: String) { try? Descriptor.write(Sanitizer.lines(text), to: STDERR_FILENO) }
 }

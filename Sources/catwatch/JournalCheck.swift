@@ -25,13 +25,7 @@ enum JournalCheck {
     /// The sequence number, run and time of a page's single line.
     private static func text(of page: JournalPage) -> String {
         let time = page.lines.withUnsafeBufferPointer { try? LineHead.Decoded($0).time }
-        let text = time.map { time in
-            LineWriter.bytes(atMost: 64) { writer in
-                var text = TimestampText()
-                text.write(time, to: &writer)
-            }
-        }
         return "\(page.sequences.lowerBound) of run \(page.run.name)"
-            + (text.map { " of \(String(decoding: $0.dropFirst().dropLast(), as: UTF8.self))" } ?? "")
+            + (time.map { " of \(LogText.utc($0))" } ?? "")
     }
 }

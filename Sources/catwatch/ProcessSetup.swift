@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Reactor
 
 /// The environment that the process was started with.
 enum ProcessEnvironment {
@@ -50,6 +51,15 @@ enum SignalName {
         case SIGHUP: "SIGHUP"
         case SIGQUIT: "SIGQUIT"
         default: "signal \(number)"
+        }
+    }
+}
+
+extension Descriptor {
+    /// Writes all of a text, blocking as long as it takes: for when no event loop runs.
+    static func write(_ text: String, to descriptor: Int32) throws(SystemError) {
+        try Array(text.utf8).span.bytes.withUnsafeBytes { bytes throws(SystemError) in
+            try write(bytes, to: descriptor)
         }
     }
 }

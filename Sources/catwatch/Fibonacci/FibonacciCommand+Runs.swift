@@ -16,26 +16,22 @@ extension FibonacciCommand {
         JournalReading.status(of: journal) {
             let marker = Array("\"data\":{\"n\":".utf8)
             var text = ""
-            var next = JournalPlace.first
             var isEmpty = true
             let scan = try JournalRows(path: journal)
-            while true {
-                let last = try scan.rows(in: next...(.last)) { row in
-                    guard !row.series.isEmpty, holds(row.line, marker),
-                        let line = try? LineDecoder.decode(Array(row.line)[...]), let sum = FibonacciRuns.sum(of: line)
-                    else { return true }
-                    if isEmpty { text += self.row("N", "ms") }
-                    isEmpty = false
-                    text += self.row("\(sum.n)", NumberText.fixed(sum.ms, 3))
-                    return text.utf8.count < 64 << 10
-                }
-                try Array(text.utf8).span.bytes.withUnsafeBytes { bytes throws(SystemError) in
-                    try Descriptor.write(bytes, to: output)
-                }
+            try scan.pieces(in: .first...(.last)) { row in
+                guard !row.series.isEmpty, holds(row.line, marker),
+                    let line = try? LineDecoder.decode(Array(row.line)[...]), let sum = FibonacciRuns.sum(of: line)
+                else { return true }
+                if isEmpty { text += self.row("N", "ms") }
+                isEmpty = false
+                text += self.row("\(sum.n)", NumberText.fixed(sum.ms, 3))
+                return text.utf8.count < 64 << 10
+            } piece: { _ in
+                try Descriptor.write(text, to: output)
                 text = ""
-                guard let last, last < .last else { return isEmpty ? 1 : 0 }
-                next = last.next
+                return true
             }
+            return isEmpty ? 1 : 0
         } complain: {
             complain($0)
         }

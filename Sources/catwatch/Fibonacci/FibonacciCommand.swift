@@ -29,24 +29,25 @@ enum FibonacciCommand {
     static func run<Failure: Error>(
         _ runs: [Int], write: (UnsafeRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
-        var text = Piece(capacity: pieceSize)
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * pieceSize)
         var times: [(n: Int, time: Duration)] = []
         for n in runs {
-            if !times.isEmpty { text.append("\n") }
+            if !times.isEmpty { text += "\n".utf8 }
             let run = FibonacciRun(through: n)
             try print(run, into: &text, write)
-            text.append("total  \(FibonacciTime.milliseconds(run.elapsed)) ms\n")
-            try text.flush(write)
+            text += "total  \(FibonacciTime.milliseconds(run.elapsed)) ms\n".utf8
+            try flush(&text, write)
             times.append((n, run.elapsed))
         }
         guard times.count > 1 else { return }
-        text.append("\n" + summary(times))
-        try text.flush(write)
+        text += "\n\(summary(times))".utf8
+        try flush(&text, write)
     }
 
     /// Two columns: the indices on the left, the values right-aligned to the width of the last one.
     private static func print<Failure: Error>(
-        _ run: FibonacciRun, into text: inout Piece, _ write: (UnsafeRawBufferPointer) throws(Failure) -> Void
+        _ run: FibonacciRun, into text: inout [UInt8], _ write: (UnsafeRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
         let last = String(run.last).utf8.count
         let width = FibonacciNumbers.digits(of: run.last)
@@ -54,11 +55,11 @@ enum FibonacciCommand {
             run.advance()
             try run.visit { n, decimals throws(Failure) in
                 let number = String(n)
-                text.append(number)
-                text.append(blanks: last - number.utf8.count + 2 + width - decimals.count)
-                text.append(decimals)
-                text.append("\n")
-                if text.count >= pieceSize { try text.flush(write) }
+                text += number.utf8
+                text += repeatElement(UInt8(ascii: " "), count: last - number.utf8.count + 2 + width - decimals.count)
+                text += decimals
+                text.append(UInt8(ascii: "\n"))
+                if text.count >= pieceSize { try flush(&text, write) }
             }
         }
     }
@@ -75,23 +76,12 @@ enum FibonacciCommand {
         }.joined()
     }
 
-    /// A buffer of text that is written in large pieces.
-    private struct Piece {
-        private var bytes: [UInt8] = []
-        var count: Int { bytes.count }
-
-        init(capacity: Int) { bytes.reserveCapacity(2 * capacity) }
-
-        mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
-        mutating func append(_ decimals: UnsafeRawBufferPointer) { bytes.append(contentsOf: decimals) }
-        mutating func append(blanks count: Int) { bytes.append(contentsOf: repeatElement(0x20, count: count)) }
-
-        mutating func flush<Failure: Error>(
-            _ write: (UnsafeRawBufferPointer) throws(Failure) -> Void
-        ) throws(Failure) {
-            guard !bytes.isEmpty else { return }
-            defer { bytes.removeAll(keepingCapacity: true) }
-            try bytes.span.bytes.withUnsafeBytes { raw throws(Failure) in try write(raw) }
-        }
+    /// Writes the gathered text and empties it.
+    private static func flush<Failure: Error>(
+        _ text: inout [UInt8], _ write: (UnsafeRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
+        guard !text.isEmpty else { return }
+        defer { text.removeAll(keepingCapacity: true) }
+        try text.span.bytes.withUnsafeBytes { raw throws(Failure) in try write(raw) }
     }
 }

@@ -41,8 +41,5 @@ final class JournalProgress {
         drawn = 0
     }
 
-    private func write(_ text: String) {
-        let bytes = Array(text.utf8)
-        try? bytes.span.bytes.withUnsafeBytes { bytes throws(SystemError) in try Descriptor.write(bytes, to: output) }
-    }
+    private func write(_ text: String) { try? Descriptor.write(text, to: output) }
 }

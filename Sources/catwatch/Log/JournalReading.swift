@@ -26,3 +26,22 @@ enum JournalReading {
         return 2
     }
 }
+
+extension JournalRows {
+    /// Passes rows of these places to `take`, piece by piece: each is a read transaction of its own.
+    ///
+    /// - Parameters:
+    ///   - isReversed: whether the newest come first.
+    ///   - take: returns false to end the piece.
+    ///   - piece: gets the place of the last row of each piece; returns false to end.
+    func pieces(
+        in places: ClosedRange<JournalPlace>, isReversed: Bool = false, _ take: (Row) throws(SQLiteFault) -> Bool,
+        piece: (JournalPlace) throws -> Bool
+    ) throws {
+        var rest = places
+        while let last = try rows(in: rest, isReversed: isReversed, take), try piece(last) {
+            guard last != (isReversed ? places.lowerBound : places.upperBound) else { return }
+            rest = isReversed ? places.lowerBound...last.previous : last.next...places.upperBound
+        }
+    }
+}

@@ -102,21 +102,18 @@ struct LogCommand {
     private func first(of count: Int, in places: ClosedRange<JournalPlace>, _ scan: JournalRows) throws -> JournalPlace?
     {
         var left = count
-        var high = places.upperBound
         // With `--limit 0` and `--follow`: the place behind the newest line.
         guard left > 0 else { return options[\.follow] ? try Self.newest(in: scan)?.next ?? .first : nil }
-        while true {
-            var found: JournalPlace?
-            let last = try scan.rows(in: places.lowerBound...high, isReversed: true) { row in
-                guard filter.admits(row) else { return true }
-                left -= 1
-                if left == 0 { found = row.place }
-                return left > 0
-            }
-            if let found { return found }
-            guard let last, last > places.lowerBound else { return places.lowerBound }
-            high = last.previous
+        var found: JournalPlace?
+        try scan.pieces(in: places, isReversed: true) { row in
+            guard filter.admits(row) else { return true }
+            left -= 1
+            if left == 0 { found = row.place }
+            return left > 0
+        } piece: { _ in
+            found == nil
         }
+        return found ?? places.lowerBound
     }
 
     /// - Parameter rows: set to nil when its file has gone or cannot be read, so that we do not keep it open.
@@ -221,18 +218,16 @@ struct LogCommand {
         _ places: ClosedRange<JournalPlace>, _ limit: inout Int?, _ printer: inout LogPrinter, _ scan: JournalRows
     ) throws {
         let reach = try bar == nil ? nil : scan.reach(of: places)
-        var next = places.upperBound
-        while limit != 0, next >= places.lowerBound {
-            let last = try scan.rows(in: places.lowerBound...next, isReversed: true) { row throws(SQLiteFault) in
-                guard filter.admits(row) else { return true }
-                try printer.add(row, of: scan)
-                if let left = limit { limit = left - 1 }
-                return limit != 0 && printer.count < Self.pieceSize
-            }
+        guard limit != 0 else { return }
+        try scan.pieces(in: places, isReversed: true) { row throws(SQLiteFault) in
+            guard filter.admits(row) else { return true }
+            try printer.add(row, of: scan)
+            if let left = limit { limit = left - 1 }
+            return limit != 0 && printer.count < Self.pieceSize
+        } piece: { last in
             try flush(&printer)
-            guard let last, last > places.lowerBound else { return }
-            next = last.previous
             if let total = reach?.total { bar?.show(total - (reach?.count(before: last) ?? 0), of: total) }
+            return limit != 0
         }
     }
 
@@ -257,22 +252,17 @@ struct LogCommand {
         {
             let reach = try bar == nil ? nil : scan.reach(of: places)
             let takesAll = filter.takesAll
-            var next = places.lowerBound
-            while next <= places.upperBound {
-                let last = try scan.rows(in: next...places.upperBound) { row in
-                    if takesAll || filter.admits(row) { summary.add(row) }
-                    return true
-                }
-                guard let last, last < .last else { break }
-                next = last.next
-                bar?.show(reach?.count(before: next) ?? 0, of: reach?.total)
+            try scan.pieces(in: places) { row in
+                if takesAll || filter.admits(row) { summary.add(row) }
+                return true
+            } piece: { last in
+                bar?.show(reach?.count(before: last.next) ?? 0, of: reach?.total)
+                return last < .last
             }
         }
         bar?.end()
         guard summary.lines > 0 else { return 1 }
-        try Array(SummaryTable.text(summary).utf8).span.bytes.withUnsafeBytes { bytes throws(SystemError) in
-            try Descriptor.write(bytes, to: output)
-        }
+        try Descriptor.write(SummaryTable.text(summary), to: output)
         return 0
     }
 }

@@ -1,6 +1,5 @@
 internal import Feed
 internal import Journal
-internal import Terminal
 
 /// A journal's summary as a table: a row for each source, names left-aligned and numbers right-aligned.
 enum SummaryTable {
@@ -21,14 +20,6 @@ enum SummaryTable {
 
     private static func row(_ name: String, _ source: JournalSummary.Source) -> [String] {
         let answers = source.answers
-        let figures: [Double?] =
-            answers.count == 0
-            ? Array(repeating: nil, count: 6)
-            : [
-                answers.minimum, answers.mean, answers.percentile(50), answers.tellingPercentile(95),
-                answers.tellingPercentile(99), answers.maximum,
-            ]
-        return [name, "\(source.events)", "\(answers.count)", "\(answers.errors)"]
-            + figures.map { $0.map { NumberText.fixed($0, 3) } ?? "–" }
+        return [name, "\(source.events)", "\(answers.count)", "\(answers.errors)"] + answers.figures
     }
 }
