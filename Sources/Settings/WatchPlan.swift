@@ -176,14 +176,19 @@ package struct WatchPlan: Sendable {
         files.removeAll { $0.0 === rows.replay && $0.1 == "-" }
         files += options[\.nats]?.servers.files.map { (rows.nats, $0) } ?? []
         for (key, path) in files {
-            var status = stat()
-            guard access(path, R_OK) != 0 || stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR else {
-                continue
-            }
-            let code = status.st_mode & S_IFMT == S_IFDIR ? EISDIR : errno
-            throw UsageError(
-                "\(UsageError.quoted(path)): \(SystemError(code: code, call: "access").reason)", option: key.flag)
+            guard let fault = SystemError.reading(path) else { continue }
+            throw UsageError("\(UsageError.quoted(path)): \(fault.reason)", option: key.flag)
         }
+    }
+}
+
+extension SystemError {
+    /// The reason why a file cannot be read, also of a folder; nil when it can.
+    static func reading(_ path: String) -> SystemError? {
+        var status = stat()
+        if access(path, R_OK) != 0 { return SystemError(code: errno, call: "access") }
+        let isFolder = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        return isFolder ? SystemError(code: EISDIR, call: "access") : nil
     }
 }
 

@@ -4,13 +4,12 @@ internal import Feed
 package struct ConfigMark: Sendable, Equatable {
     /// The configuration's name.
     let file: String
-    let line: Int
-    let column: Int
+    let at: ConfigText.Place
     /// Such as `sources[2].every`; empty for the whole file.
     let path: String
 
     /// `FILE:LINE:COLUMN`, safe for a terminal.
-    var place: String { "\(Sanitizer.visible(file)):\(line):\(column)" }
+    var place: String { "\(Sanitizer.visible(file)):\(at.line):\(at.column)" }
 }
 
 /// The mistakes in a configuration: all of them, not only the first.
@@ -20,30 +19,16 @@ struct ConfigIssues {
 
     /// The file's name as messages show it.
     let name: String
-    private let text: ConfigText?
     private var found: [(mark: ConfigMark?, option: String?, message: String)] = []
     private(set) var count = 0
 
-    init(text: ConfigText) {
-        name = text.name
-        self.text = text
-    }
+    init(name: String) { self.name = name }
 
-    /// For checks after reading, when the text itself is no longer there.
-    init(name: String) {
-        self.name = name
-        text = nil
-    }
-
-    func mark(_ offset: Int, _ path: String) -> ConfigMark {
-        let place = text?.place(of: offset) ?? (line: 1, column: 1)
-        return ConfigMark(file: name, line: place.line, column: place.column, path: path)
-    }
+    func mark(_ place: ConfigText.Place, _ path: String) -> ConfigMark { ConfigMark(file: name, at: place, path: path) }
 
     /// - Parameter message: without secrets; not evaluated beyond the limit.
-    mutating func add(_ offset: Int, _ path: String, _ message: @autoclosure () -> String) {
-        count += 1
-        if count <= Self.limit { found.append((mark(offset, path), nil, message())) }
+    mutating func add(_ place: ConfigText.Place, _ path: String, _ message: @autoclosure () -> String) {
+        add(mark(place, path), message())
     }
 
     /// - Parameters:
@@ -69,7 +54,7 @@ struct ConfigIssues {
         guard let first = found.first else { return }
         if first.mark == nil { throw UsageError(first.message, option: first.option) }
         let places = found.compactMap { issue in issue.mark.map { (mark: $0, message: issue.message) } }
-            .sorted { ($0.mark.line, $0.mark.column) < ($1.mark.line, $1.mark.column) }
+            .sorted { ($0.mark.at.line, $0.mark.at.column) < ($1.mark.at.line, $1.mark.at.column) }
         var lines = places.map { line($0.mark, $0.message) }
         if count > Self.limit { lines.append("\(Sanitizer.visible(name)): and \(count - Self.limit) more") }
         throw UsageError(lines: lines, count: count)

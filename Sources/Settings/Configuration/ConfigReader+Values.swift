@@ -9,39 +9,36 @@ extension ConfigReader {
     }
 
     mutating func tokens(_ node: JSONTree, _ path: String) -> [String]? {
-        guard let elements = elements(node, path, atMost: 32) else { return nil }
-        var words: [String] = []
-        for (element, path) in elements {
-            guard let word = string(element, path, limit: 256) else { continue }
-            if !word.utf8.allSatisfy(HeaderField.isTokenByte) {
-                issues.add(element.offset, path, "\(UsageError.quoted(word)) is no token: letters, digits and hyphens")
-            } else if words.contains(word) {
-                issues.add(element.offset, path, "is given twice; leave one out")
-            } else {
-                words.append(word)
+        unique(node, path, atMost: 32, limit: 256) { word throws(UsageError) in
+            guard word.utf8.allSatisfy(HeaderField.isTokenByte) else {
+                throw UsageError("\(UsageError.quoted(word)) is no token: letters, digits and hyphens")
             }
+            return word
         }
-        return words
     }
 
     /// Reads the origins that pictures may come from.
     mutating func origins(_ node: JSONTree, _ path: String) -> [String]? {
-        guard let elements = elements(node, path, atMost: Self.mostOrigins) else { return nil }
-        var origins: [String] = []
-        var isWhole = true
-        for (element, path) in elements {
-            let origin = string(element, path, limit: 512).flatMap { text in
-                checked(element, path) { () throws(UsageError) in try PolicyOrigin.parse(text, [.https]) }
-            }
-            if let origin, origins.contains(origin) {
-                issues.add(element.offset, path, "is given twice; leave one out")
-            } else if let origin {
-                origins.append(origin)
-                continue
-            }
-            isWhole = false
+        unique(node, path, atMost: Self.mostOrigins, limit: 512) { text throws(UsageError) in
+            try PolicyOrigin.parse(text, [.https])
         }
-        return isWhole ? origins : nil
+    }
+
+    /// Reads an array of strings that differ; reports each that is wrong, and returns nil when any is.
+    private mutating func unique(
+        _ node: JSONTree, _ path: String, atMost most: Int, limit: Int, _ check: (String) throws(UsageError) -> String
+    ) -> [String]? {
+        guard let elements = elements(node, path, atMost: most) else { return nil }
+        let before = issues.count
+        var words: [String] = []
+        for (element, path) in elements {
+            guard let text = string(element, path, limit: limit),
+                let word = checked(element, path, { () throws(UsageError) in try check(text) })
+            else { continue }
+            if words.contains(word) { issues.add(element.place, path, "is given twice; leave one out") }
+            words.append(word)
+        }
+        return issues.count == before ? words : nil
     }
 
     // Bound: origins of a source's pictures | 16 | wrong configuration, exit 2

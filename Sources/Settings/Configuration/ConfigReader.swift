@@ -14,11 +14,11 @@ struct ConfigReader {
         return members.compactMap { member in
             let path = Self.path(path, member.name)
             guard names.contains(member.name) else {
-                issues.add(member.offset, path, Self.unknown(member.name, among: known))
+                issues.add(member.place, path, Self.unknown(member.name, among: known))
                 return nil
             }
             guard seen.insert(member.name).inserted else {
-                issues.add(member.offset, path, "is given twice; leave one out")
+                issues.add(member.place, path, "is given twice; leave one out")
                 return nil
             }
             return (member, path)
@@ -38,7 +38,7 @@ struct ConfigReader {
 
     /// Reports what is wrong with a value, and returns nil for it.
     mutating func refuse<Value>(_ node: JSONTree, _ path: String, _ message: @autoclosure () -> String) -> Value? {
-        issues.add(node.offset, path, message())
+        issues.add(node.place, path, message())
         return nil
     }
 
@@ -69,11 +69,7 @@ struct ConfigReader {
     mutating func checked<Value>(
         _ node: JSONTree, _ path: String, _ check: () throws(UsageError) -> Value
     ) -> Value? {
-        do throws(UsageError) {
-            return try check()
-        } catch {
-            return refuse(node, path, error.message)
-        }
+        issues.noting(issues.mark(node.place, path), check)
     }
 
     static func path(_ path: String, _ name: String) -> String {

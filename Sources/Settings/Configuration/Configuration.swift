@@ -15,12 +15,12 @@ struct Configuration: Sendable, Equatable {
     ///
     /// - Throws: `UsageError` that lists every mistake.
     static func read(_ text: ConfigText) throws(UsageError) -> Configuration {
-        var reader = ConfigReader(issues: ConfigIssues(text: text))
+        var reader = ConfigReader(issues: ConfigIssues(name: text.name))
         var configuration = Configuration(path: text.name)
         do throws(JSONTree.Fault) {
             configuration.read(try JSONTree.parse(text), &reader)
         } catch {
-            reader.issues.add(error.offset, "", error.message)
+            reader.issues.add(text.place(of: error.offset), "", error.message)
         }
         try reader.issues.check()
         return configuration
@@ -66,7 +66,7 @@ extension ConfigReader {
     /// Reads a source; checks each key's value, but not yet their combination.
     private mutating func source(_ node: JSONTree, _ path: String) -> ConfiguredSource? {
         guard let members = members(node, path, known: SettingTable.ofSources.map(\.setting.name)) else { return nil }
-        var source = ConfiguredSource(mark: issues.mark(node.offset, path))
+        var source = ConfiguredSource(mark: issues.mark(node.place, path))
         for (member, path) in members {
             guard let row = SettingTable.ofSources.first(where: { $0.setting.name == member.name }) else { continue }
             source.read(member.value, path, row.setting, &self)
@@ -83,11 +83,11 @@ extension ConfigReader {
         for member in members {
             let path = Self.path(path, member.name)
             if ConfigScale.builtIn[member.name] != nil {
-                issues.add(member.offset, path, "is a built-in scale; choose another name")
+                issues.add(member.place, path, "is a built-in scale; choose another name")
             } else if member.name.isEmpty || member.name.unicodeScalars.count > SourceName.maximumLength {
-                issues.add(member.offset, path, "a scale's name has 1 to \(SourceName.maximumLength) characters")
+                issues.add(member.place, path, "a scale's name has 1 to \(SourceName.maximumLength) characters")
             } else if !seen.insert(member.name).inserted {
-                issues.add(member.offset, path, "is given twice; leave one out")
+                issues.add(member.place, path, "is given twice; leave one out")
             }
             // A faulty scale keeps its name here, so that sources that use it get no second error.
             scales[member.name] = scale(member.value, path) ?? scales[member.name] ?? ConfigScale.builtIn.first?.value
@@ -99,7 +99,7 @@ extension ConfigReader {
     fileprivate mutating func option(
         _ option: Option, _ setting: any Setting, _ node: JSONTree, _ path: String, into values: inout SettingValues
     ) {
-        let mark = issues.mark(node.offset, path)
+        let mark = issues.mark(node.place, path)
         if case .nats = setting.shape {
             _ = setting.read(node, path, &self, into: &values, from: .file(mark))
             return

@@ -16,19 +16,19 @@ struct JSONTree: Sendable, Equatable {
     struct Member: Sendable, Equatable {
         let name: String
         let value: JSONTree
-        /// The offset of the name's opening quote in the configuration.
-        let offset: Int
+        /// The place of the name's opening quote in the configuration.
+        let place: ConfigText.Place
 
-        init(_ name: String, _ value: JSONTree, at offset: Int = 0) {
-            (self.name, self.value, self.offset) = (name, value, offset)
+        init(_ name: String, _ value: JSONTree, at place: ConfigText.Place = .init()) {
+            (self.name, self.value, self.place) = (name, value, place)
         }
     }
 
     let value: Value
-    /// The offset of the value's first byte in the configuration; 0 for a value to print.
-    let offset: Int
+    /// The place of the value in the configuration; 1:1 for a value to print.
+    let place: ConfigText.Place
 
-    private init(_ value: Value) { (self.value, offset) = (value, 0) }
+    private init(_ value: Value) { (self.value, place) = (value, .init()) }
 
     static func object(_ members: [Member]) -> JSONTree { JSONTree(.object(members)) }
     static func array(_ elements: [JSONTree]) -> JSONTree { JSONTree(.array(elements)) }
@@ -83,15 +83,19 @@ extension JSONTree {
         if let endless { throw endless }
         return try bytes.withUnsafeBufferPointer { (bytes) throws(Fault) in
             let start = bytes.firstIndex { $0 > 0x20 } ?? 0
-            return try JSONTree(bytes, start..<(bytes.lastIndex { $0 > 0x20 } ?? start) + 1, depth: 0)
+            // In the text as it was: a blanked comment may have had fewer code points than bytes.
+            var cursor = ConfigText.Cursor(in: text)
+            return try JSONTree(bytes, start..<(bytes.lastIndex { $0 > 0x20 } ?? start) + 1, depth: 0, &cursor)
         }
     }
 
     /// Reads the value in this range of a valid text; recurses at most `maximumDepth` levels deep.
-    private init(_ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, depth: Int) throws(Fault) {
+    private init(
+        _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, depth: Int, _ cursor: inout ConfigText.Cursor
+    ) throws(Fault) {
         func string(_ body: Range<Int>) -> String { JSONText.string(UnsafeBufferPointer(rebasing: text[body])) }
-        offset = range.lowerBound
-        switch JSONKind(firstByte: text[offset]) {
+        place = cursor.place(of: range.lowerBound)
+        switch JSONKind(firstByte: text[range.lowerBound]) {
         case .string: value = .string(string(range.dropFirst().dropLast()))
         case .number: value = .number(String(decoding: text[range], as: UTF8.self))
         case .true: value = .boolean(true)
@@ -99,13 +103,14 @@ extension JSONTree {
         case .null: value = .null
         case .object, .array:
             guard depth < Self.maximumDepth else {
-                throw Fault(offset: offset, message: "nested deeper than \(Self.maximumDepth) levels")
+                throw Fault(offset: range.lowerBound, message: "nested deeper than \(Self.maximumDepth) levels")
             }
-            var items = JSONItems(of: text, at: offset)
+            var items = JSONItems(of: text, at: range.lowerBound)
             var members: [Member] = []
             while let item = items?.next(in: text) {
-                let value = try JSONTree(text, item.value, depth: depth + 1)
-                members.append(Member(item.name.map(string) ?? "", value, at: (item.name?.lowerBound ?? 1) - 1))
+                let place = cursor.place(of: (item.name ?? item.value).lowerBound - 1)
+                let value = try JSONTree(text, item.value, depth: depth + 1, &cursor)
+                members.append(Member(item.name.map(string) ?? "", value, at: place))
             }
             value = items?.kind == .object ? .object(members) : .array(members.map(\.value))
         }

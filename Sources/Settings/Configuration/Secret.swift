@@ -105,11 +105,11 @@ struct BasicCredentials: Sendable, Equatable {
     ]
 
     private static let name = SettingType<String>(
-        .string(limit: 256), tree: JSONTree.string
-    ) { node, path, reader in
-        guard let text = reader.string(node, path, limit: 256) else { return nil }
-        return text.utf8.contains(UInt8(ascii: ":")) ? reader.refuse(node, path, "must not hold a colon") : text
-    }
+        .string(limit: 256), limit: 256,
+        parse: { text throws(UsageError) in
+            guard !text.utf8.contains(UInt8(ascii: ":")) else { throw UsageError("must not hold a colon") }
+            return text
+        }, tree: JSONTree.string)
 
     var tree: JSONTree { ObjectKey.tree(of: self, Self.keys) }
 }

@@ -192,12 +192,11 @@ struct SourceBuilder {
     private mutating func canRead(_ path: String, _ source: ConfiguredSource) -> Bool {
         if filesBefore.contains(path) { return true }
         var status = stat()
-        let kind = stat(path, &status) == 0 ? status.st_mode & S_IFMT : 0
-        guard kind == S_IFDIR || kind == S_IFSOCK || access(path, R_OK) != 0 else { return true }
-        let reason =
-            kind == S_IFSOCK
-            ? "is a socket; an agent's is read by \(rows.attach.flag)=PATH"
-            : SystemError(code: kind == S_IFDIR ? EISDIR : errno, call: "access").reason
+        let isSocket = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+        guard
+            let reason = isSocket
+                ? "is a socket; an agent's is read by \(rows.attach.flag)=PATH" : SystemError.reading(path)?.reason
+        else { return true }
         issues.add(source.mark(rows.path), "\(UsageError.quoted(path)): \(reason)")
         return false
     }

@@ -83,10 +83,12 @@ struct SettingType<Value: Sendable & Equatable>: Sendable {
     private let read: Reader
 
     /// - Parameters:
+    ///   - limit: the most characters of a configuration's string.
     ///   - parse: reads an argument; without it only a configuration can set the value.
     ///   - read: reads a configuration's value; by default a string is parsed.
     init(
-        _ shape: ValueShape, parse: Parser? = nil, tree: @escaping @Sendable (Value) -> JSONTree, read: Reader? = nil
+        _ shape: ValueShape, limit: Int = 4_096, parse: Parser? = nil, tree: @escaping @Sendable (Value) -> JSONTree,
+        read: Reader? = nil
     ) {
         @Sendable func refuse(_ text: String) throws(UsageError) -> Value { throw UsageError("needs a configuration") }
         let parse: Parser = if let parse { parse } else { refuse }
@@ -95,7 +97,7 @@ struct SettingType<Value: Sendable & Equatable>: Sendable {
         self.tree = tree
         self.read =
             read ?? { node, path, reader in
-                guard let text = reader.string(node, path) else { return nil }
+                guard let text = reader.string(node, path, limit: limit) else { return nil }
                 return reader.checked(node, path) { () throws(UsageError) in try parse(text) }
             }
     }
@@ -129,10 +131,8 @@ struct SettingType<Value: Sendable & Equatable>: Sendable {
 enum Types {
     static let path = SettingType(
         .path, parse: { text throws(UsageError) in try nonEmpty(text, "the path") }, tree: JSONTree.string)
-    static let name = SettingType(.name, parse: SourceName.check, tree: JSONTree.string) { node, path, reader in
-        guard let text = reader.string(node, path, limit: SourceName.maximumLength) else { return nil }
-        return reader.checked(node, path) { () throws(UsageError) in try SourceName.check(text) }
-    }
+    static let name = SettingType(
+        .name, limit: SourceName.maximumLength, parse: SourceName.check, tree: JSONTree.string)
     static let url = SettingType(
         .url, parse: { text throws(UsageError) in try FeedURL(text) }, tree: { .string($0.description) },
         read: { $2.url($0, $1) })
@@ -317,8 +317,8 @@ enum Types {
     /// - Parameter what: the value's name, for the message that it is empty.
     static func text(_ what: String = "the text", limit: Int = 4_096) -> SettingType<String> {
         SettingType(
-            .string(limit: limit), parse: { text throws(UsageError) in try nonEmpty(text, what) },
-            tree: JSONTree.string, read: { $2.string($0, $1, limit: limit) })
+            .string(limit: limit), limit: limit, parse: { text throws(UsageError) in try nonEmpty(text, what) },
+            tree: JSONTree.string)
     }
 
     /// One of an enumeration's words.
