@@ -1,4 +1,4 @@
-internal import CNATS
+internal import CCrypto
 
 /// A user's key pair in NATS's format: base32 of a prefix, 32 bytes and a checksum.
 package enum NKey {

@@ -4,21 +4,6 @@ import WebSocket
 
 @Suite(.limited) struct HandshakeTests {
     @Test(arguments: [
-        ("", "da39a3ee5e6b4b0d3255bfef95601890afd80709"),
-        ("abc", "a9993e364706816aba3e25717850c26c9cd0d89d"),
-        ("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", "84983e441c3bd26ebaae4aa1f95129e5e54670f1"),
-        (String(repeating: "a", count: 1_000), "291e9a6c66994949b57ba5e650361e98fc36b1ba"),
-        (
-            String(repeating: "0123456701234567012345670123456701234567012345670123456701234567", count: 10),
-            "dea356a2cddd90c7a7ecedc5ebb563934f460452"
-        ),
-    ])
-    func digestsAsThePublishedVectors(message: String, digest: String) {
-        let text = SHA1.digest(Array(message.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        #expect(text == digest)
-    }
-
-    @Test(arguments: [
         ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
         ("foobar", "Zm9vYmFy"), ("\u{3FF}\u{3FF}", "z7/Pvw=="),
     ])
@@ -36,7 +21,7 @@ import WebSocket
         }
     }
 
-    @Test(arguments: ["Z===", "Zg=a", "Zg==Zg==", "Zm9-", "Zm9 ", "=", "====", "\u{0}AAA"])
+    @Test(arguments: ["Z===", "Zg=a", "Zg==Zg==", "Zm9-", "Zm9 ", "=", "====", "Z=g=", "\u{0}AAA"])
     func readsNothingElseAsBase64(text: String) { #expect(Base64.decode(text.utf8) == nil) }
 
     /// RFC 6455, section 1.3.

@@ -2,7 +2,6 @@ import Feed
 import Reactor
 import TestSupport
 import Testing
-import WebSocket
 
 @testable import Web
 
@@ -59,6 +58,11 @@ struct SnapshotTests {
         let text = String(decoding: page.start + page.middle + page.end, as: UTF8.self)
         #expect(text.contains("import \"main\""))
         #expect(!text.contains(mark))
+    }
+
+    /// FIPS 180-4's first example, as `openssl dgst -sha256 -binary | base64` has it.
+    @Test func namesATextByItsDigest() {
+        #expect(SnapshotPage.source(of: Array("abc".utf8)) == "'sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0='")
     }
 
     @Test func isTheWholePageInOneFile() {
