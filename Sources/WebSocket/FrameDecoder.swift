@@ -44,7 +44,8 @@ package struct FrameDecoder: Sendable {
     // The message.
     private var message: Opcode?
     private var isReturned = false
-    private var check = UTF8Check()
+    /// The number of bytes of the payload that are known to be text.
+    private var checked = 0
     /// The number of empty frames of the message.
     private var emptyFrames = 0
     private var control: [UInt8] = []
@@ -100,7 +101,7 @@ package struct FrameDecoder: Sendable {
     private mutating func beginMessage() {
         isReturned = false
         message = nil
-        check = UTF8Check()
+        checked = 0
         emptyFrames = 0
         if payload.capacity > Self.keptCapacity { payload = [] } else { payload.removeAll(keepingCapacity: true) }
     }
@@ -195,7 +196,7 @@ package struct FrameDecoder: Sendable {
             append(bytes, to: &control)
         } else {
             append(bytes, to: &payload)
-            if message == .text { try checkText(count) }
+            if message == .text { try checkText() }
         }
         taken += count
     }
@@ -209,12 +210,16 @@ package struct FrameDecoder: Sendable {
         }
     }
 
-    /// Checks the last `count` bytes of the message.
-    private mutating func checkText(_ count: Int) throws(WebSocketFault) {
-        let isText = payload.withUnsafeBytes { all in
-            check.take(UnsafeRawBufferPointer(rebasing: all[(all.count - count)...]))
+    /// Checks the payload up to a character that is incomplete, which is checked again with the bytes that follow.
+    private mutating func checkText() throws(WebSocketFault) {
+        do {
+            checked += try UTF8Span(validating: payload.span.extracting(checked...)).count
+        } catch {
+            guard error.kind == .truncatedScalar, checked + error.byteOffsets.upperBound == payload.count else {
+                throw Self.notText
+            }
+            checked += error.byteOffsets.lowerBound
         }
-        guard isText else { throw Self.notText }
     }
 
     private static let notText = WebSocketFault(.invalidData, "sent text that is not UTF-8")
@@ -239,7 +244,7 @@ package struct FrameDecoder: Sendable {
             }
             isReturned = true
             guard message == .text else { return .binary }
-            guard check.isComplete else { throw Self.notText }
+            guard checked == payload.count else { throw Self.notText }
             return .text
         }
     }

@@ -2,15 +2,22 @@ import TestSupport
 import Testing
 import WebSocket
 
-@Suite(.limited) struct UTF8CheckTests {
-    /// The first byte that is refused; nil when all are taken.
+/// How text messages are checked while they come.
+@Suite(.limited) struct TextCheckTests {
+    /// The first byte of a message's text that is refused; nil when all are taken.
     private func refusal(_ bytes: [UInt8]) -> Int? {
-        var check = UTF8Check()
-        for (index, byte) in bytes.enumerated() {
-            let isTaken = withUnsafeBytes(of: byte) { check.take($0) }
-            if !isTaken { return index }
-        }
-        return nil
+        var decoder = FrameDecoder(role: .client, limit: 1 << 20)
+        // The header of a frame that is longer than these bytes.
+        return ([0x81, 125] + bytes).firstIndex { byte in
+            withUnsafeBytes(of: byte) { bytes in
+                var bytes = bytes
+                do {
+                    return try decoder.next(from: &bytes) != nil
+                } catch {
+                    return true
+                }
+            }
+        }.map { $0 - 2 }
     }
 
     /// Whether a text can go on after these bytes, found out by trying.
@@ -44,12 +51,18 @@ import WebSocket
             if Bool.random(using: &random) {
                 bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
             }
-            var check = UTF8Check()
-            let middle = Int.random(in: bytes.indices, using: &random)
-            let isTaken = [bytes[..<middle], bytes[middle...]].allSatisfy { piece in
-                piece.withUnsafeBytes { check.take($0) }
+            var frame: [UInt8] = []
+            FrameEncoder.append(.text, bytes, key: nil, to: &frame)
+            var decoder = FrameDecoder(role: .client, limit: 1 << 20)
+            let middle = Int.random(in: frame.indices, using: &random)
+            var item: FrameDecoder.Item?
+            for piece in [frame[..<middle], frame[middle...]] {
+                piece.withUnsafeBytes { bytes in
+                    var bytes = bytes
+                    item = try? decoder.next(from: &bytes)
+                }
             }
-            #expect((isTaken && check.isComplete) == (String(validating: bytes, as: UTF8.self) != nil), "seed \(seed)")
+            #expect((item == .text) == (String(validating: bytes, as: UTF8.self) != nil), "seed \(seed)")
         }
     }
 }
