@@ -75,6 +75,9 @@ static inline int cw_errno(void) { return errno; }
 extern int pipe2(int pipedes[2], int flags);
 extern int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length, int flags);
 
+/* memmem(3), hidden for the same reason. */
+extern void *memmem(const void *bytes, size_t count, const void *part, size_t length);
+
 /* accept4(2) with close-on-exec and without blocking, the peer's address left out. */
 static inline int cw_accept(int fd) { return accept4(fd, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC); }
 

@@ -5,18 +5,18 @@ internal import Synchronization
 /// A loop with a thread of its own: for blocking work (disk, big numbers), and for tests.
 package final class LoopThread: Sendable {
     package let loop: EventLoop
-    private let stopRequest: StopRequest
+    private let stopped: Wakeup
     private let thread: pthread_t
     private let isStopped = Atomic<Bool>(false)
 
     /// Starts the thread. `name` is at most 15 bytes, as `ps -L` shows it.
     package init(name: String) throws(SystemError) {
         let loop = try EventLoop()
-        let stopRequest = StopRequest()
+        let stopped = Wakeup(loop: loop)
         self.loop = loop
-        self.stopRequest = stopRequest
+        self.stopped = stopped
         thread = try startThread(name: name) {
-            try? loop.run { await stopRequest.wait(on: loop) }
+            try? loop.run { try await stopped.wait() }
         }
     }
 
@@ -26,25 +26,9 @@ package final class LoopThread: Sendable {
     package func stop(waits: Bool = true) {
         guard !isStopped.exchange(true, ordering: .relaxed) else { return }
         precondition(!loop.isCurrent, "a thread cannot wait for its own end")
-        let stopRequest = self.stopRequest
-        let loop = self.loop
-        loop.post { stopRequest.signal(on: loop) }
+        let stopped = self.stopped
+        loop.post { stopped.signal() }
         if waits { pthread_join(thread, nil) } else { pthread_detach(thread) }
-    }
-
-    /// Ends the root task of the thread's loop. Unchecked: used on the loop only.
-    private final class StopRequest: @unchecked Sendable {
-        private var wakeup: Wakeup?
-
-        private func theWakeup(of loop: EventLoop) -> Wakeup {
-            let wakeup = self.wakeup ?? Wakeup(loop: loop)
-            self.wakeup = wakeup
-            return wakeup
-        }
-
-        func wait(on loop: EventLoop) async { try? await theWakeup(of: loop).wait() }
-
-        func signal(on loop: EventLoop) { theWakeup(of: loop).signal() }
     }
 }
 

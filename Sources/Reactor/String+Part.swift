@@ -1,4 +1,4 @@
-internal import Glibc
+import CLinux
 
 extension String {
     /// Whether the string contains these bytes.
@@ -17,17 +17,11 @@ extension [UInt8] {
 extension UnsafeRawBufferPointer {
     /// The first occurrence of a text, which must not be empty, at or behind `start`.
     package func range(of text: String, from start: Int = 0) -> Range<Int>? {
-        let wanted = Array(text.utf8)
-        guard let base = baseAddress, count >= wanted.count else { return nil }
-        var place = start
-        // The range for its first byte.
-        while case let room = count - wanted.count + 1 - place, room > 0,
-            let found = memchr(base + place, Int32(wanted[0]), room)
-        {
-            place = UnsafeRawPointer(found) - base
-            if memcmp(found, wanted, wanted.count) == 0 { return place..<place + wanted.count }
-            place += 1
-        }
-        return nil
+        let wanted = text.utf8.count
+        guard let base = baseAddress, start + wanted <= count,
+            let found = memmem(base + start, count - start, text, wanted)
+        else { return nil }
+        let place = UnsafeRawPointer(found) - base
+        return place..<place + wanted
     }
 }
