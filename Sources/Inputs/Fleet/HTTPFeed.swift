@@ -1,6 +1,5 @@
 package import Feed
 package import Reactor
-internal import WebSocket
 
 /// Another agent's `/feed` over HTTP, with TLS and proxies.
 ///
@@ -40,29 +39,23 @@ package struct HTTPFeed: FeedTransport {
         guard let target = WebSocketTarget(url: request.url) else {
             throw HTTPFailure(.config, "this is not the URL of an agent")
         }
-        let began = loop.clock.now
+        let deadline = loop.clock.now.advanced(by: request.timeout)
         let opened = try await transport.connect(request).stream
-        let late = LoopBound(Deadline())
         // Only closing ends the wait for a peer that neither reads nor answers.
-        let timer = loop.schedule(at: began.advanced(by: request.timeout)) {
-            late.value.isOver = true
-            opened.value.close()
-        }
+        let timer = loop.schedule(at: deadline) { opened.value.close() }
         defer { loop.cancel(timer) }
         do {
             try await opened.value.write(all: bytes(target))
             return (opened, try await readHead(of: opened.value))
         } catch {
             opened.value.close()
-            if late.value.isOver {
+            guard let error = error as? SystemError else { throw error }
+            if loop.clock.now >= deadline {
                 throw HTTPFailure(.timeout, "\(peer) did not answer within \(request.timeout.shortText)")
             }
-            guard let error = error as? SystemError else { throw error }
             throw HTTPFailure(.reset, "the connection to \(peer) broke: \(error.reason)")
         }
     }
-
-    private final class Deadline { var isOver = false }
 
     /// Returns the request for the feed behind `place`.
     static func head(of request: HTTPRequest, _ target: WebSocketTarget, behind place: LineID?) -> [UInt8] {
@@ -76,7 +69,7 @@ package struct HTTPFeed: FeedTransport {
     ) -> [UInt8] {
         let body = poll.n.map { #"{"n":\#($0)}"# } ?? "{}"
         let fields = ["Content-Type: application/json", "Content-Length: \(body.utf8.count)"]
-        return head("POST \(base(target))/poll/\(percentEncoded(source))", fields, of: request, target) + body.utf8
+        return head("POST \(base(target))/poll/\(CurlURL.escaped(source))", fields, of: request, target) + body.utf8
     }
 
     /// Returns the path below which the agent's own paths are.
@@ -90,26 +83,10 @@ package struct HTTPFeed: FeedTransport {
         return path.hasSuffix("/feed") ? trimmed(path.dropLast(5)) : path
     }
 
-    private static func percentEncoded(_ name: String) -> String {
-        let digits = Array("0123456789ABCDEF")
-        return name.utf8.reduce(into: "") { text, byte in
-            let scalar = Unicode.Scalar(byte)
-            switch scalar {
-            case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".": text.unicodeScalars.append(scalar)
-            default: text += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
-            }
-        }
-    }
-
     private static func head(
         _ first: String, _ fields: [String], of request: HTTPRequest, _ target: WebSocketTarget
     ) -> [UInt8] {
-        var lines = ["\(first) HTTP/1.0", "Host: \(target.authority)"] + fields + request.headers
-        func has(_ name: String) -> Bool { request.headers.contains { $0.lowercased().hasPrefix(name + ":") } }
-        if !has("user-agent") { lines.append("User-Agent: \(request.userAgent)") }
-        if let credentials = request.credentials ?? target.credentials, !has("authorization") {
-            lines.append("Authorization: Basic \(Base64.encode("\(credentials.name):\(credentials.password)".utf8))")
-        }
+        let lines = ["\(first) HTTP/1.0", "Host: \(target.authority)"] + fields + target.fields(of: request)
         return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
     }
 

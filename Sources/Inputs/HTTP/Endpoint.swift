@@ -16,33 +16,15 @@ package struct Endpoint: Sendable, Hashable {
 
     /// - Parameter url: an absolute URL; one that cannot be parsed is shown as `?`, never verbatim.
     package init(url: String) {
-        let parts = Self.parts(of: url)
-        origin = parts.origin
-        host = parts.host
-        authority = parts.authority
-        name = parts.name.count > Self.longestName ? String(parts.name.prefix(Self.longestName - 1)) + "…" : parts.name
-    }
-
-    private static func parts(
-        of url: String
-    ) -> (name: String, origin: String, authority: String, host: String) {
-        let unknown = (name: "GET ?", origin: "?", authority: "?", host: "?")
-        guard let handle = curl_url() else { return unknown }
-        defer { curl_url_cleanup(handle) }
-        guard curl_url_set(handle, CURLUPART_URL, url, UInt32(CURLU_NON_SUPPORT_SCHEME)) == CURLUE_OK else {
-            return unknown
+        let text: String
+        if let url = CurlURL(url, CURLU_NON_SUPPORT_SCHEME) {
+            host = url.part(CURLUPART_HOST) ?? "?"
+            authority = url.authority
+            origin = "\(url.part(CURLUPART_SCHEME) ?? "?")://\(authority)"
+            text = "GET \(origin)\(url.part(CURLUPART_PATH) ?? "/")"
+        } else {
+            (host, authority, origin, text) = ("?", "?", "?", "GET ?")
         }
-        func part(_ what: CURLUPart) -> String? {
-            var text: UnsafeMutablePointer<CChar>?
-            guard curl_url_get(handle, what, &text, UInt32(CURLU_NO_DEFAULT_PORT)) == CURLUE_OK, let text else {
-                return nil
-            }
-            defer { curl_free(text) }
-            return String(cString: text)
-        }
-        let host = part(CURLUPART_HOST) ?? "?"
-        let authority = part(CURLUPART_PORT).map { "\(host):\($0)" } ?? host
-        let origin = "\(part(CURLUPART_SCHEME) ?? "?")://\(authority)"
-        return ("GET \(origin)\(part(CURLUPART_PATH) ?? "/")", origin, authority, host)
+        name = text.count > Self.longestName ? String(text.prefix(Self.longestName - 1)) + "…" : text
     }
 }

@@ -107,7 +107,7 @@ extension URLReference {
     /// Sets a parameter of the query, replacing the first one of that name or appending it; other parameters stay the
     /// same, byte for byte.
     mutating func setParameter(_ name: String, to value: Int) {
-        let field = "\(Self.encoded(name))=\(value)"
+        let field = "\(CurlURL.escaped(name))=\(value)"
         guard let query, !query.isEmpty else {
             self.query = field[...]
             return
@@ -127,43 +127,7 @@ extension URLReference {
     }
 
     private static func isParameter(_ field: Substring.UTF8View, _ name: String) -> Bool {
-        decoded(field.prefix { $0 != UInt8(ascii: "=") }).elementsEqual(name.utf8)
-    }
-
-    /// Undoes form encoding; a percent sign without two hexadecimal digits stands for itself.
-    private static func decoded(_ text: Substring.UTF8View) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var rest = text
-        while let byte = rest.popFirst() {
-            switch byte {
-            case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
-            case UInt8(ascii: "%"):
-                let digits = rest.prefix(2)
-                if digits.count == 2, digits.allSatisfy(isHexDigit), let value = UInt8(Substring(digits), radix: 16) {
-                    bytes.append(value)
-                    rest = rest.dropFirst(2)
-                } else {
-                    bytes.append(byte)
-                }
-            default: bytes.append(byte)
-            }
-        }
-        return bytes
-    }
-
-    private static func isHexDigit(_ byte: UInt8) -> Bool { isDigit(byte) || (0x61...0x66).contains(byte | 0x20) }
-
-    /// Percent-encodes every byte that is not unreserved (RFC 3986, section 2.3).
-    private static func encoded(_ name: String) -> String {
-        var text = ""
-        for byte in name.utf8 {
-            if isLetter(byte) || isDigit(byte) || "-._~".utf8.contains(byte) {
-                text.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                let digits = String(byte, radix: 16, uppercase: true)
-                text += digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
-            }
-        }
-        return text
+        let encoded = field.prefix { $0 != UInt8(ascii: "=") }.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+        return CurlURL.unescaped(encoded).elementsEqual(name.utf8)
     }
 }

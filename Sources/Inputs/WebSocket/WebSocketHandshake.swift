@@ -18,13 +18,10 @@ struct WebSocketHandshake {
         on session: WebSocketSession, began: LoopInstant
     ) async throws(WebSocketEnding) -> HandshakeAnswer.Outcome {
         let limit = source.request.timeout
+        let deadline = began.advanced(by: limit)
         let request = try encodedRequest()
         // Only closing ends the wait for a peer that neither reads nor answers.
-        let timer = loop.schedule(at: began.advanced(by: limit)) {
-            session.ending = WebSocketEnding(
-                .timeout, "\(peer) did not answer the handshake within \(limit.shortText)")
-            session.stream.close()
-        }
+        let timer = loop.schedule(at: deadline) { session.stream.close() }
         defer { loop.cancel(timer) }
         do {
             try await session.stream.write(all: request)
@@ -32,7 +29,10 @@ struct WebSocketHandshake {
         } catch let fault as HandshakeFault {
             throw WebSocketEnding(fault.kind == .tooLarge ? .tooLarge : .protocol, "\(peer) \(fault.message)")
         } catch let error as SystemError {
-            throw session.ending ?? WebSocketEnding(error, of: peer)
+            guard loop.clock.now < deadline else {
+                throw WebSocketEnding(.timeout, "\(peer) did not answer the handshake within \(limit.shortText)")
+            }
+            throw WebSocketEnding(error, of: peer)
         } catch let ending as WebSocketEnding {
             throw ending
         } catch {
@@ -46,13 +46,7 @@ struct WebSocketHandshake {
         }
         var request = HandshakeRequest(authority: target.authority, target: target.path, key: key)
         request.subprotocols = source.subprotocols
-        request.fields = source.request.headers
-        func has(_ name: String) -> Bool { request.fields.contains { $0.lowercased().hasPrefix(name + ":") } }
-        if !has("user-agent") { request.fields.append("User-Agent: \(source.request.userAgent)") }
-        if let credentials = source.request.credentials ?? target.credentials, !has("authorization") {
-            let pair = Base64.encode("\(credentials.name):\(credentials.password)".utf8)
-            request.fields.append("Authorization: Basic \(pair)")
-        }
+        request.fields = target.fields(of: source.request)
         do throws(HandshakeFault) {
             return try request.encoded()
         } catch {

@@ -21,8 +21,6 @@ final class WebSocketSession {
     var pong: [UInt8]?
     /// Signalled when there is something to send.
     let outgoing: Wakeup
-    /// Why the connection ends, once known.
-    var ending: WebSocketEnding?
 
     init(_ stream: any ByteStream, of source: WebSocketSource, buffer: ReadBuffer, on loop: EventLoop) {
         self.stream = stream

@@ -1,34 +1,43 @@
 internal import CCurl
+internal import WebSocket
 
-/// The parts of a URL that a handshake needs.
+/// The parts of a URL that a request by hand needs.
 struct WebSocketTarget {
     /// The host, and the port unless it is the scheme's default.
     let authority: String
     /// Path and query.
     let path: String
     /// Name and password in the URL.
-    let credentials: HTTPRequest.Credentials?
+    private let credentials: HTTPRequest.Credentials?
 
     /// - Parameter url: `ws`, `wss`, `http` or `https`; the result is nil for other text.
     init?(url: String) {
-        guard let handle = curl_url() else { return nil }
-        defer { curl_url_cleanup(handle) }
-        // libcurl knows the default ports of `http` and `https` only.
-        let scheme = url.prefix { $0 != ":" }.lowercased()
-        guard ["ws", "wss", "http", "https"].contains(scheme) else { return nil }
-        let known = scheme.hasPrefix("ws") ? "http\(url.dropFirst(2))" : url
-        guard curl_url_set(handle, CURLUPART_URL, known, UInt32(CURLU_URLENCODE)) == CURLUE_OK else { return nil }
-        func part(_ what: CURLUPart, _ flags: Int32 = 0) -> String? {
-            var text: UnsafeMutablePointer<CChar>?
-            guard curl_url_get(handle, what, &text, UInt32(flags)) == CURLUE_OK, let text else { return nil }
-            defer { curl_free(text) }
-            return String(cString: text)
+        let known = Self.httpURL(url)
+        guard ["http", "https"].contains(known.prefix { $0 != ":" }.lowercased()),
+            let parts = CurlURL(known, CURLU_URLENCODE)
+        else { return nil }
+        authority = parts.authority
+        path = (parts.part(CURLUPART_PATH) ?? "/") + (parts.part(CURLUPART_QUERY).map { "?\($0)" } ?? "")
+        credentials = parts.part(CURLUPART_USER, CURLU_URLDECODE).map {
+            HTTPRequest.Credentials(name: $0, password: parts.part(CURLUPART_PASSWORD, CURLU_URLDECODE) ?? "")
         }
-        guard let host = part(CURLUPART_HOST) else { return nil }
-        authority = part(CURLUPART_PORT, CURLU_NO_DEFAULT_PORT).map { "\(host):\($0)" } ?? host
-        path = (part(CURLUPART_PATH) ?? "/") + (part(CURLUPART_QUERY).map { "?\($0)" } ?? "")
-        credentials = part(CURLUPART_USER, CURLU_URLDECODE).map {
-            HTTPRequest.Credentials(name: $0, password: part(CURLUPART_PASSWORD, CURLU_URLDECODE) ?? "")
+    }
+
+    /// The same URL for libcurl, which knows the default ports of `http` and `https` only: `ws` and `wss` are these up
+    /// to the handshake (RFC 6455, section 3).
+    static func httpURL(_ url: String) -> String {
+        ["ws", "wss"].contains(url.prefix { $0 != ":" }.lowercased()) ? "http\(url.dropFirst(2))" : url
+    }
+
+    /// Returns the header lines of a request: its own, the user agent, and the credentials.
+    func fields(of request: HTTPRequest) -> [String] {
+        var fields = request.headers
+        func has(_ name: String) -> Bool { fields.contains { $0.lowercased().hasPrefix(name + ":") } }
+        if !has("user-agent") { fields.append("User-Agent: \(request.userAgent)") }
+        if let credentials = request.credentials ?? credentials, !has("authorization") {
+            let pair = Base64.encode("\(credentials.name):\(credentials.password)".utf8)
+            fields.append("Authorization: Basic \(pair)")
         }
+        return fields
     }
 }
