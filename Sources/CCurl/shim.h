@@ -14,10 +14,6 @@ static inline CURLcode cw_set_number(CURL *easy, CURLoption option, long value) 
   return curl_easy_setopt(easy, option, value);
 }
 
-static inline CURLcode cw_set_size(CURL *easy, CURLoption option, curl_off_t value) {
-  return curl_easy_setopt(easy, option, value);
-}
-
 static inline CURLcode cw_set_headers(CURL *easy, struct curl_slist *headers) {
   return curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
 }
@@ -32,11 +28,6 @@ typedef size_t (*cw_data_callback)(char *bytes, size_t size, size_t count, void 
 static inline CURLcode cw_set_body_callback(CURL *easy, cw_data_callback callback, void *context) {
   CURLcode code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, callback);
   return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_WRITEDATA, context);
-}
-
-static inline CURLcode cw_set_header_callback(CURL *easy, cw_data_callback callback, void *context) {
-  CURLcode code = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, callback);
-  return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_HEADERDATA, context);
 }
 
 /* The answers below are 0 or NULL when the library does not know. */

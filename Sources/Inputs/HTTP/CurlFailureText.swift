@@ -3,22 +3,22 @@ internal import Feed
 internal import Glibc
 internal import Reactor
 
-/// The known facts about a failed transfer, and its message for a person.
+/// The words for a failed request, for a person.
 struct CurlFailureText {
-    let endpoint: Endpoint
-    let timeout: Duration
-    let maxBody: Int
-    /// Whether this request follows a redirect.
-    let isRedirected: Bool
-    let isTooLarge: Bool
-    let systemError: Int32
+    let handle: EasyHandle
+    let request: HTTPRequest
+
+    private var endpoint: Endpoint { request.endpoint }
+    private var systemError: Int32 { Int32(truncatingIfNeeded: cw_get_number(handle.pointer, CURLINFO_OS_ERRNO)) }
     /// libcurl's own message; may be empty.
-    let detail: String
-    /// The bytes of the body received so far.
-    let received: Int
-    let wasConnected: Bool
-    let wasResolved: Bool
-    let status: Int
+    private var detail: String { String(cString: handle.errorText) }
+    private var isRedirected: Bool { handle.isRedirected }
+    private var received: Int { handle.timing.bytes }
+    private var wasResolved: Bool { cw_get_size(handle.pointer, CURLINFO_NAMELOOKUP_TIME_T) > 0 }
+    /// Whether there was a connection; for a request, one that it could be sent on.
+    private var wasConnected: Bool {
+        cw_get_size(handle.pointer, handle.isConnectOnly ? CURLINFO_CONNECT_TIME_T : CURLINFO_PRETRANSFER_TIME_T) > 0
+    }
 
     /// The failure for a libcurl code (libcurl-errors(3)).
     func failure(_ code: CURLcode) -> HTTPFailure {
@@ -37,8 +37,8 @@ struct CurlFailureText {
         case CURLE_URL_MALFORMAT where isRedirected:
             return HTTPFailure(.redirect, "a redirect leads to what is not a URL")
         case CURLE_URL_MALFORMAT: return HTTPFailure(.config, "this is not a URL")
-        case CURLE_WRITE_ERROR where isTooLarge, CURLE_FILESIZE_EXCEEDED:
-            return HTTPFailure(.tooLarge, "the answer of \(peer) is larger than \(maxBody) bytes")
+        case CURLE_WRITE_ERROR where handle.isTooLarge, CURLE_FILESIZE_EXCEEDED:
+            return HTTPFailure(.tooLarge, "the answer of \(peer) is larger than \(request.maxBody) bytes")
         case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR:
             return HTTPFailure(.encoding, "the compressed answer of \(peer) cannot be unpacked")
         case CURLE_PARTIAL_FILE:
@@ -102,10 +102,10 @@ struct CurlFailureText {
     }
 
     private var timeoutMessage: String {
-        let limit = timeout.shortText
+        let limit = request.timeout.shortText
         if !wasResolved { return "the name \(endpoint.host) was not resolved within \(limit)" }
         if !wasConnected { return "no connection to \(endpoint.authority) within \(limit)" }
-        if status > 0 { return "the answer of \(endpoint.authority) was not complete within \(limit)" }
+        if handle.status > 0 { return "the answer of \(endpoint.authority) was not complete within \(limit)" }
         return "no answer from \(endpoint.authority) within \(limit)"
     }
 

@@ -13,14 +13,12 @@ package actor CurlTransport: HTTPTransport {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     let multi: MultiHandle
-    private var hasCallbacks = false
     private var watches: [curl_socket_t: Watch] = [:]
     private var timer: LoopTimer?
     /// When libcurl wants to be called; nil when it does not. The timer may be set for earlier.
     private var deadline: LoopInstant?
-    private var transfers: [UnsafeMutableRawPointer: CurlTransfer] = [:]
-    /// Connection attempts without a request; see `connect`.
-    var connecting: [UnsafeMutableRawPointer: CurlConnect] = [:]
+    /// The handles that libcurl works on.
+    private var running: [UnsafeMutableRawPointer: EasyHandle] = [:]
     /// Handles to reuse: creating one costs more than a small request.
     private var idle: [EasyHandle] = []
 
@@ -44,13 +42,18 @@ package actor CurlTransport: HTTPTransport {
             throw SystemError(code: ENOMEM, call: "curl_multi_init")
         }
         self.multi = multi
+        _ = cw_set_multi_number(multi.pointer, CURLMOPT_MAXCONNECTS, Self.mostConnections)
+        // Unretained: libcurl calls back only within calls from this actor.
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        _ = cw_set_socket_callback(multi.pointer, curlSocketChanged, context)
+        _ = cw_set_timer_callback(multi.pointer, curlTimerChanged, context)
     }
 
     /// curl_global_init(3), once.
     private static let isInitialised = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     /// The number of requests in progress, and of idle handles.
-    package var underWay: Int { transfers.count }
+    package var underWay: Int { running.count }
     package var idleHandles: Int { idle.count }
 
     /// Follows redirects itself, to http and https only: secrets (headers, the client's certificate) go only to the
@@ -83,35 +86,19 @@ package actor CurlTransport: HTTPTransport {
     private func perform(
         _ request: HTTPRequest, spent: Double, isRedirected: Bool
     ) async throws(HTTPFailure) -> HTTPAnswer {
-        installCallbacks()
         guard let handle = takeIdle(for: request) ?? EasyHandle() else {
             throw HTTPFailure(.internal, "there is no memory for another request")
         }
-        let transfer = CurlTransfer(request, handle: handle, isRedirected: isRedirected)
-        if let problem = transfer.configure() { throw problem }
-        let address = UInt(bitPattern: handle.pointer)
-        let result = await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
-                if Task.isCancelled {
-                    continuation.resume(returning: CurlTransfer.cancelled)
-                } else {
-                    transfer.continuation = continuation
-                    transfers[handle.pointer] = transfer
-                    curl_multi_add_handle(multi.pointer, handle.pointer)
-                }
-            }
-        } onCancel: {
-            loop.post { self.assumeIsolated { $0.cancel(transfer, address) } }
-        }
-        switch result {
-        case .success(let answer):
-            if idle.count < Self.mostIdle { idle.append(handle) }
-            return answer
-        case .failure(var failure):
+        try handle.prepare(request, isRedirected: isRedirected)
+        guard let code = await run(handle) else { throw HTTPFailure(.closed, "the request was cancelled") }
+        guard code == CURLE_OK else {
             // The handle is not reused: after some failures libcurl accepts no more options for it.
+            var failure = handle.failure(code, of: request)
             failure.begun?.timing.total += spent
             throw failure
         }
+        if idle.count < Self.mostIdle { idle.append(handle) }
+        return handle.answer()
     }
 
     /// Returns an idle handle, preferably one with this request's options.
@@ -120,31 +107,35 @@ package actor CurlTransport: HTTPTransport {
         return idle.remove(at: index)
     }
 
-    private func cancel(_ transfer: CurlTransfer, _ address: UInt) {
-        // The handle may serve another request by now.
-        guard let key = UnsafeMutableRawPointer(bitPattern: address), transfers[key] === transfer else { return }
-        finish(transfer, CurlTransfer.cancelled)
+    /// Lets libcurl work on a handle, and waits for the result.
+    ///
+    /// - Returns: nil when the task was cancelled.
+    func run(_ handle: EasyHandle) async -> CURLcode? {
+        handle.uses += 1
+        let use = handle.uses
+        return await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                guard !Task.isCancelled else { return continuation.resume(returning: nil) }
+                handle.continuation = continuation
+                running[handle.pointer] = handle
+                curl_multi_add_handle(multi.pointer, handle.pointer)
+            }
+        } onCancel: {
+            loop.post { self.assumeIsolated { if handle.uses == use { $0.end(handle, nil) } } }
+        }
     }
 
-    private func finish(_ transfer: CurlTransfer, _ result: Result<HTTPAnswer, HTTPFailure>) {
-        let key = transfer.handle.pointer
-        transfers[key] = nil
-        curl_multi_remove_handle(multi.pointer, key)
-        transfer.continuation?.resume(returning: result)
-        transfer.continuation = nil
+    /// Resumes the task that waits for a handle, if there is one.
+    private func end(_ handle: EasyHandle, _ code: CURLcode?) {
+        guard let continuation = handle.continuation else { return }
+        handle.continuation = nil
+        running[handle.pointer] = nil
+        // An open connection is found through its handle, which stays for that.
+        if code != CURLE_OK || !handle.isConnectOnly { curl_multi_remove_handle(multi.pointer, handle.pointer) }
+        continuation.resume(returning: code)
     }
 
     // MARK: What the library waits for
-
-    func installCallbacks() {
-        guard !hasCallbacks else { return }
-        hasCallbacks = true
-        _ = cw_set_multi_number(multi.pointer, CURLMOPT_MAXCONNECTS, Self.mostConnections)
-        // Unretained: libcurl calls back only within calls from this actor.
-        let context = Unmanaged.passUnretained(self).toOpaque()
-        _ = cw_set_socket_callback(multi.pointer, curlSocketChanged, context)
-        _ = cw_set_timer_callback(multi.pointer, curlTimerChanged, context)
-    }
 
     fileprivate func socketChanged(_ socket: curl_socket_t, _ what: Int32) {
         if what == CURL_POLL_REMOVE {
@@ -203,15 +194,11 @@ package actor CurlTransport: HTTPTransport {
     }
 
     private func act(on socket: curl_socket_t, _ mask: Int32) {
-        var running: Int32 = 0
-        _ = curl_multi_socket_action(multi.pointer, socket, mask, &running)
+        var count: Int32 = 0
+        _ = curl_multi_socket_action(multi.pointer, socket, mask, &count)
         var code = CURLE_OK
         while let key = cw_next_finished(multi.pointer, &code) {
-            guard let transfer = transfers[key] else {
-                connectEnded(key, code)
-                continue
-            }
-            finish(transfer, transfer.result(code))
+            if let handle = running[key] { end(handle, code) }
         }
     }
 }
