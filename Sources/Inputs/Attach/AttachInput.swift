@@ -11,7 +11,6 @@ package actor AttachInput {
     private let loop: EventLoop
     private let reconnects: Bool
     private let tell: @Sendable (Status) async -> Void
-    private var random: any RandomNumberGenerator & Sendable
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// How the connection is doing.
@@ -39,13 +38,6 @@ package actor AttachInput {
         }
     }
 
-    /// The open connection, for poll requests.
-    private var stream: (any ByteStream)?
-
-    /// Short, because a local agent is back soon or not at all.
-    private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(10))
-    /// When the agent greeted us in this connection.
-    private var greeted: LoopInstant?
     /// Whether it was told what the agent says of what we asked for.
     private var isWarned = false
     private var isFaultTold = false
@@ -66,9 +58,8 @@ package actor AttachInput {
         self.polls = polls
         self.loop = loop
         self.reconnects = reconnects
-        self.random = random
         self.tell = tell
-        peer = PeerReader(of: transport, for: store, on: loop)
+        peer = PeerReader(of: transport, for: store, on: loop, random: random)
     }
 
     /// Reads until the task is cancelled; returns when the agent is lost and must not be retried.
@@ -77,38 +68,23 @@ package actor AttachInput {
             guard let self else { return PollRefusal("there is no agent", .away) }
             return assumeIsolated { $0.ask(source, request) }
         }
-        while true {
-            let ending: PeerEnding
-            do {
-                ending = try await readOnce()
-            } catch {
-                throw CancellationError()
-            }
-            let reason = ending.reason
-            if let greeted, !ending.isBreach { backoff.lasted(greeted.duration(to: loop.clock.now)) }
-            await store.noteConnection(false)
-            guard reconnects else { return await tell(.lost(reason: reason, retryIn: nil)) }
-            let pause = backoff.fail(using: &random)
-            await tell(.lost(reason: reason, retryIn: pause))
-            try await loop.sleep(for: pause)
-        }
-    }
-
-    /// Reads one connection to its end, and says why it ended.
-    private func readOnce() async throws -> PeerEnding {
-        (greeted, isWarned, isFaultTold) = (nil, false, false)
-        defer { stream = nil }
         // The greeting and a replay come first all the same; the store leaves out what it has.
-        return try await peer.follow(
-            behind: await store.newestRelayed, prefix: "no agent to attach to: ", window: { nil },
-            receive: { items, connection in
-                try await self.pass(items, of: connection.value)
+        try await peer.follow(
+            behind: { await store.newestRelayed }, prefix: "no agent to attach to: ", window: { nil },
+            receive: { items in
+                try await self.pass(items)
                 return nil
+            },
+            lost: { ending, pause in
+                (self.isWarned, self.isFaultTold) = (false, false)
+                await self.store.noteConnection(false)
+                await self.tell(.lost(reason: ending.reason, retryIn: self.reconnects ? pause : nil))
+                return self.reconnects
             })
     }
 
     /// Relays lines. Skips items that cannot be decoded: a gap names their numbers.
-    private func pass(_ items: [PeerLines.Item], of stream: any ByteStream) async throws {
+    private func pass(_ items: [PeerLines.Item]) async throws {
         var lines: [RelayedLine] = []
         for item in items {
             if case .fault(let fault) = item, !isFaultTold {
@@ -116,9 +92,7 @@ package actor AttachInput {
                 await tell(.unreadable(fault))
             }
             guard case .line(let line, let bytes) = item else { continue }
-            if self.stream == nil {
-                self.stream = stream
-                greeted = loop.clock.now
+            if peer.greet() {
                 await store.noteConnection(true)
                 await tell(.connected)
             }
@@ -141,8 +115,7 @@ package actor AttachInput {
 
     /// Forwards a poll request from one of our own readers.
     private func ask(_ source: String, _ request: PollRequest) -> PollRefusal? {
-        guard let stream else { return PollRefusal("the agent is not there", .away) }
-        switch peer.transport.ask(source, request, on: stream) {
+        switch peer.ask(source, request) {
         case .taken: return nil
         case .refused(let refusal): return refusal
         case .later: return PollRefusal("an agent that is passed on by HTTP is asked at its own page", .away)

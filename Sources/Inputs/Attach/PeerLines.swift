@@ -115,39 +115,85 @@ struct PeerEnding {
     }
 }
 
-/// Reads connections to another agent: the one loop of all inputs that follow a feed.
-struct PeerReader {
-    let transport: any FeedTransport
-    let store: EventStore
-    let loop: EventLoop
+/// Follows another agent's feed, connection after connection: the one loop of all inputs that do. Belongs to its input.
+final class PeerReader {
+    private let transport: any FeedTransport
+    private let store: EventStore
+    private let loop: EventLoop
+    private var random: any RandomNumberGenerator & Sendable
     private let buffer = ReadBuffer(count: 64 << 10)
+    /// The open connection.
+    private var stream: (any ByteStream)?
+    /// When the agent greeted us in this connection.
+    private var greeted: LoopInstant?
+    /// Short, because a local agent is back soon or not at all.
+    private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(10))
 
     /// The most lines handed on together, because their sender decides what each costs.
     private static let linesAtOnce = 16
     /// The number of windows without a line after which a connection counts as dead, if its end does not show by itself.
     private static let silentWindows = 3
+    /// The pause before we try an agent again that cannot be a member.
+    private static let refusedPause = Duration.seconds(60)
 
-    init(of transport: any FeedTransport, for store: EventStore, on loop: EventLoop) {
-        (self.transport, self.store, self.loop) = (transport, store, loop)
+    init(
+        of transport: any FeedTransport, for store: EventStore, on loop: EventLoop,
+        random: any RandomNumberGenerator & Sendable
+    ) {
+        (self.transport, self.store, self.loop, self.random) = (transport, store, loop, random)
     }
 
-    /// Connects, and reads the connection to its end.
+    /// Follows the feed until the task is cancelled, or `lost` returns false.
     ///
     /// - Parameters:
     ///   - place: the line behind which the feed resumes; nil for all there is.
     ///   - prefix: precedes the message of a server that cannot be reached by HTTP.
     ///   - window: the width of the agent's windows; nil if it may be silent for any time.
-    ///   - receive: receives lines and faults in their order, and the connection; returns the reason to stop, if there
-    ///     is one.
-    /// - Throws: `CancellationError`.
+    ///   - receive: receives lines and faults in their order; returns the reason to stop, if there is one.
+    ///   - lost: is told why a connection has ended, and the pause before the next one; returns whether there is one.
     func follow(
-        behind place: LineID?, prefix: String = "", isolation: isolated any Actor = #isolation,
-        window: () -> Duration?,
-        receive: ([PeerLines.Item], LoopBound<any ByteStream>) async throws -> PeerEnding?
+        behind place: () async -> LineID?, prefix: String = "", isolation: isolated any Actor = #isolation,
+        window: () -> Duration?, receive: ([PeerLines.Item]) async throws -> PeerEnding?,
+        lost: (PeerEnding, _ pause: Duration) async -> Bool
+    ) async throws(CancellationError) {
+        while true {
+            let ending: PeerEnding
+            do {
+                ending = try await connect(behind: await place(), prefix, window: window, receive: receive)
+            } catch {
+                throw CancellationError()
+            }
+            if let greeted, !ending.isFinal, !ending.isBreach { backoff.lasted(greeted.duration(to: loop.clock.now)) }
+            greeted = nil
+            let pause = ending.isFinal ? Self.refusedPause : backoff.fail(using: &random)
+            guard await lost(ending, pause) else { return }
+            try await loop.sleep(for: pause)
+        }
+    }
+
+    /// Records that the agent has greeted us; returns false when it had in this connection.
+    func greet() -> Bool {
+        guard greeted == nil else { return false }
+        greeted = loop.clock.now
+        return true
+    }
+
+    /// Forwards a poll request to an agent that has greeted us.
+    func ask(_ source: String, _ request: PollRequest) -> Asking {
+        guard let stream, greeted != nil else { return .refused(PollRefusal("the agent is not there", .away)) }
+        return transport.ask(source, request, on: stream)
+    }
+
+    /// Connects, and reads the connection to its end.
+    ///
+    /// - Throws: `CancellationError`.
+    private func connect(
+        behind place: LineID?, _ prefix: String, isolation: isolated any Actor = #isolation,
+        window: () -> Duration?, receive: ([PeerLines.Item]) async throws -> PeerEnding?
     ) async throws -> PeerEnding {
-        let connection: LoopBound<any ByteStream>
+        let stream: any ByteStream
         do {
-            connection = try await transport.open(behind: place)
+            stream = try await transport.open(behind: place).value
         } catch let error as CancellationError {
             throw error
         } catch let failure as HTTPFailure {
@@ -155,20 +201,22 @@ struct PeerReader {
         } catch {
             return PeerEnding(code: .connect, reason: "no agent to attach to: \(error)")
         }
-        defer { connection.value.close() }
+        self.stream = stream
+        defer {
+            stream.close()
+            self.stream = nil
+        }
         do {
-            return try await read(connection, isResuming: place != nil, window: window, receive: receive)
+            return try await read(stream, isResuming: place != nil, window: window, receive: receive)
         } catch let error as SystemError {
             return PeerEnding(code: .reset, reason: "the connection to the agent broke: \(error.reason)")
         }
     }
 
     private func read(
-        _ connection: LoopBound<any ByteStream>, isResuming: Bool, isolation: isolated any Actor = #isolation,
-        window: () -> Duration?,
-        receive: ([PeerLines.Item], LoopBound<any ByteStream>) async throws -> PeerEnding?
+        _ stream: any ByteStream, isResuming: Bool, isolation: isolated any Actor = #isolation,
+        window: () -> Duration?, receive: ([PeerLines.Item]) async throws -> PeerEnding?
     ) async throws -> PeerEnding {
-        let stream = connection.value
         var peer = PeerLines(isResuming: isResuming, greetsFirst: transport.greetsFirst)
         var slice = TimeSlice(of: loop)
         var hasMore = false
@@ -202,7 +250,7 @@ struct PeerReader {
                     if !hasMore || items.last.map(Self.isCostly) == true { break }
                 }
                 // Lines before a breach are handed on too, because the feed resumes behind them.
-                if let ending = try await receive(items, connection) ?? ending { return ending }
+                if let ending = try await receive(items) ?? ending { return ending }
                 if !hasMore, peer.isTooLong { return .breach(PeerLines.tooLong) }
             } while hasMore && slice.goesOn()
             // An agent that writes as fast as it is read would otherwise have the loop to itself.
@@ -223,15 +271,10 @@ struct PeerReader {
             try await stream.waitUntilReadable()
             return true
         }
-        let silence = LoopBound(Silence())
-        let timer = loop.schedule(after: time) {
-            silence.value.isOver = true
-            stream.close()
-        }
+        let deadline = loop.clock.now.advanced(by: time)
+        let timer = loop.schedule(at: deadline) { stream.close() }
         defer { loop.cancel(timer) }
         try await stream.waitUntilReadable()
-        return !silence.value.isOver
+        return loop.clock.now < deadline
     }
-
-    private final class Silence { var isOver = false }
 }

@@ -9,14 +9,8 @@ package actor FleetInput: Input {
     private let store: EventStore
     private let polls: PollRequests
     private let loop: EventLoop
-    private var random: any RandomNumberGenerator & Sendable
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// The open connection, for poll requests.
-    private var stream: (any ByteStream)?
-    private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(10))
-    /// When the agent greeted us in this connection.
-    private var greeted: LoopInstant?
     private var outage = Outage<String>()
     /// The width of the agent's windows, from its greeting.
     private var interval = Duration.seconds(10)
@@ -26,19 +20,16 @@ package actor FleetInput: Input {
 
     // Bound: poll requests by HTTP that wait to be passed on to an agent | 16 | refused
     private static let mostAsked = 16
-    /// The pause before we try an agent again that cannot be a member.
-    private static let refusedPause = Duration.seconds(60)
 
     package init(
         _ name: String, by transport: any FeedTransport, store: EventStore, polls: PollRequests, on loop: EventLoop,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.name = name
-        peer = PeerReader(of: transport, for: store, on: loop)
+        peer = PeerReader(of: transport, for: store, on: loop, random: random)
         self.store = store
         self.polls = polls
         self.loop = loop
-        self.random = random
         hasAsked = Wakeup(loop: loop)
     }
 
@@ -63,18 +54,13 @@ package actor FleetInput: Input {
 
     private func read(_ id: MemberID) async throws(CancellationError) {
         try await store.waitForPositions()
-        while true {
-            let ending: PeerEnding
-            do {
-                ending = try await readOnce(id)
-            } catch {
-                throw CancellationError()
-            }
-            if let greeted, !ending.isFinal, !ending.isBreach { backoff.lasted(greeted.duration(to: loop.clock.now)) }
-            let pause = ending.isFinal ? Self.refusedPause : backoff.fail(using: &random)
-            await note(ending, id, retryIn: pause)
-            try await loop.sleep(for: pause)
-        }
+        try await peer.follow(
+            behind: { await store.member(id).place }, window: { self.interval },
+            receive: { await self.receive($0, id) },
+            lost: { ending, pause in
+                await self.note(ending, id, retryIn: pause)
+                return true
+            })
     }
 
     /// Says why nothing comes: once, and again when that changes.
@@ -88,32 +74,21 @@ package actor FleetInput: Input {
     }
 
     /// Records that the agent has greeted.
-    private func begin(_ stream: any ByteStream, _ id: MemberID) async {
-        self.stream = stream
-        greeted = loop.clock.now
+    private func begin(_ id: MemberID) async {
         await store.setLink(.open, of: id)
         guard let recovery = outage.end(at: loop.clock.now) else { return }
         await store.say(.recovered(recovery), of: id)
     }
 
-    /// Reads one connection to its end, and says why it ended.
-    private func readOnce(_ id: MemberID) async throws -> PeerEnding {
-        greeted = nil
-        defer { stream = nil }
-        return try await peer.follow(
-            behind: await store.member(id).place, window: { self.interval },
-            receive: { await self.receive($0, of: $1.value, id) })
-    }
-
     /// Gives lines to the store; says why nothing more is to be read, if the store does.
-    private func receive(_ items: [PeerLines.Item], of stream: any ByteStream, _ id: MemberID) async -> PeerEnding? {
+    private func receive(_ items: [PeerLines.Item], _ id: MemberID) async -> PeerEnding? {
         var lines: [Result<Line, LineFault>] = []
         for item in items {
             switch item {
             case .line(let line, _):
                 if case .hello(let hello) = line.body {
                     interval = hello.interval
-                    if self.stream == nil, !hello.isFleet { await begin(stream, id) }
+                    if !hello.isFleet, peer.greet() { await begin(id) }
                 }
                 lines.append(.success(line))
             case .fault(let fault): lines.append(.failure(fault))
@@ -124,8 +99,7 @@ package actor FleetInput: Input {
     }
 
     private func ask(_ source: String, _ request: PollRequest) -> PollRefusal? {
-        guard let stream else { return PollRefusal("the agent is not there", .away) }
-        switch peer.transport.ask(source, request, on: stream) {
+        switch peer.ask(source, request) {
         case .taken: return nil
         case .refused(let refusal): return refusal
         case .later(let work):
