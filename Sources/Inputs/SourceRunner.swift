@@ -22,16 +22,13 @@ package actor SourceRunner {
     private struct Slot {
         /// The source to run; nil when it must end.
         var source: Source?
-        /// The running task. Not a child of a group: one child of a group cannot be cancelled, and a group for each
-        /// source would be three tasks instead of one: 30 KiB. `run` cancels it and waits for it, so it never outlives
-        /// `run`.
+        /// The running task; nil when its input has ended by itself, or none runs.
+        ///
+        /// Not a child of a group: one child of a group cannot be cancelled, and a group for each source would be three
+        /// tasks instead of one: 30 KiB. `run` cancels it and waits for it, so it never outlives `run`.
         var task: Task<Void, Never>?
-        /// Whether its input has ended by itself.
-        var isDone = false
         /// Whether its input ended before it had read everything.
         var isCutShort = false
-        /// Whether the store may not know the source yet.
-        var isNew = true
         /// Whether the name is refused: no input runs, and the store's entry of that name is an agent's.
         var isRefused = false
     }
@@ -70,7 +67,7 @@ package actor SourceRunner {
         isRunning = true
         await replace(with: sources)
         do throws(CancellationError) {
-            while !slots.values.allSatisfy(\.isDone) { try await news.wait() }
+            while !slots.values.allSatisfy({ $0.task == nil }) { try await news.wait() }
             isRunning = false
         } catch {
             isRunning = false
@@ -88,6 +85,7 @@ package actor SourceRunner {
         guard isRunning else { return changes }
         spread = PollSchedule.spread(of: sources.count)
         var wanted: Set<String> = []
+        var successors: [Source] = []
         for source in sources {
             let name = source.description.name
             wanted.insert(name)
@@ -103,8 +101,12 @@ package actor SourceRunner {
             // A source that is being removed counts as new again.
             if slot.source == nil { changes.added += 1 } else { changes.changed += 1 }
             slots[name]?.source = source
-            slots[name]?.isNew = true
-            if slot.task == nil { start(source) } else { slot.task?.cancel() }
+            guard let task = slot.task else {
+                start(source)
+                continue
+            }
+            task.cancel()
+            successors.append(source)
         }
         let unwanted = slots.filter { $0.value.source != nil && !wanted.contains($0.key) }.keys
         changes.removed = unwanted.count
@@ -125,7 +127,10 @@ package actor SourceRunner {
             if let slot = slots[name], slot.source == nil, slot.task == nil { await remove(name) }
         }
         // Inputs register later too, but whoever asks for the sources from now on must see all.
-        for source in sources { if slots[source.description.name]?.isNew == true { await introduce(source) } }
+        for source in successors {
+            guard let slot = slots[source.description.name], slot.source == source, slot.task != nil else { continue }
+            _ = await store.register(source.description)
+        }
         return changes
     }
 
@@ -133,7 +138,6 @@ package actor SourceRunner {
     /// has the name.
     private func claim(_ source: Source) -> Bool {
         let name = source.description.name
-        slots[name]?.isNew = false
         let isFree = store.assumeIsolated { store in
             guard let agent = store.claim(source.description) else { return true }
             let text = "\(name) is not read, as that name is the agent \(agent)'s: choose another one"
@@ -146,7 +150,6 @@ package actor SourceRunner {
         }
         _ = refusals[name, default: Outage()].fail(by: true, at: loop.clock.now)
         slots[name]?.isRefused = true
-        slots[name]?.isDone = true
         news.signal()
         return false
     }
@@ -159,11 +162,6 @@ package actor SourceRunner {
     }
 
     private static func topic(_ name: String) -> String { "source \(name)" }
-
-    private func introduce(_ source: Source) async {
-        slots[source.description.name]?.isNew = false
-        _ = await store.register(source.description)
-    }
 
     private func start(_ source: Source) {
         let name = source.description.name
@@ -187,7 +185,6 @@ package actor SourceRunner {
         if next != ended || !byItself {
             start(next)
         } else {
-            slots[name]?.isDone = true
             slots[name]?.isCutShort = isCutShort
             noteEnd(of: name)
             news.signal()
