@@ -81,15 +81,14 @@ package struct SocketAddress: Sendable {
 
     /// The numeric address in its usual form; nil for an address without a network. (getnameinfo(3).)
     package var host: String? {
-        var storage = self.storage
         var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-        let answer = withUnsafePointer(to: &storage) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                getnameinfo($0, length, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
-            }
-        }
+        let answer = withAddress { getnameinfo($0, length, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) }
         guard answer == 0, !isLocal else { return nil }
         return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    private func withAddress<Result>(_ body: (UnsafePointer<sockaddr>) -> Result) -> Result {
+        withUnsafePointer(to: storage) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1, body) }
     }
 
     /// Whether it is the address of a Unix socket, which file permissions protect.
@@ -97,8 +96,7 @@ package struct SocketAddress: Sendable {
 
     /// Returns a new socket bound to the address, even if connections of an earlier one are still closing.
     fileprivate func bound() throws(SystemError) -> Descriptor {
-        var storage = self.storage
-        let (family, length) = (Int32(storage.ss_family), length)
+        let family = Int32(storage.ss_family)
         let socket = Descriptor(owning: try systemCall("socket") { cw_stream_socket(family) })
         let number = socket.number
         var on: Int32 = 1
@@ -107,24 +105,16 @@ package struct SocketAddress: Sendable {
         if family == AF_INET6 {
             try systemCall("setsockopt") { setsockopt(number, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &on, size) }
         }
-        try withUnsafePointer(to: &storage) { pointer throws(SystemError) in
-            _ = try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address throws(SystemError) in
-                try systemCall("bind") { bind(number, address, length) }
-            }
-        }
+        try systemCall("bind") { withAddress { bind(number, $0, length) } }
         return socket
     }
 
     /// Starts to connect a new socket; when it becomes writable, it is connected or has failed.
     fileprivate func beginConnecting() throws(SystemError) -> Descriptor {
-        var storage = self.storage
         let family = Int32(storage.ss_family)
         let socket = Descriptor(owning: try systemCall("socket") { cw_stream_socket(family) })
         let number = socket.number
-        let length = length
-        let answer = withUnsafePointer(to: &storage) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(number, $0, length) }
-        }
+        let answer = withAddress { connect(number, $0, length) }
         if answer != 0, cw_errno() != EINPROGRESS, cw_errno() != EINTR {
             throw SystemError(code: cw_errno(), call: "connect")
         }
