@@ -310,9 +310,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
 
         /// Delivers a result; the first one counts.
         func come(_ result: Result<Value, any Error>) {
-            guard let continuation else { return }
-            self.continuation = nil
-            continuation.resume(with: result)
+            continuation.take()?.resume(with: result)
         }
     }
 }

@@ -1,7 +1,7 @@
 /// A piece of work that a loop does once, at a given time. Belongs to its loop: used on its thread only.
 package final class LoopTimer {
     package let deadline: LoopInstant
-    fileprivate(set) var body: (() -> Void)?
+    private var body: (() -> Void)?
     /// Breaks ties: equal deadlines fire in the order they were set.
     fileprivate let order: UInt64
     /// The index in the heap; −1 when it is not there.
@@ -13,14 +13,11 @@ package final class LoopTimer {
         self.body = body
     }
 
+    /// Removes the work, so that it is done only once.
+    func take() -> (() -> Void)? { body.take() }
+
     fileprivate func precedes(_ other: LoopTimer) -> Bool {
         deadline == other.deadline ? order < other.order : deadline < other.deadline
-    }
-
-    /// Removes the work, so that it is done only once.
-    func take() -> (() -> Void)? {
-        defer { body = nil }
-        return body
     }
 }
 

@@ -19,8 +19,7 @@ package final class Wakeup: @unchecked Sendable {
     /// Resumes the waiting task, or lets the next wait return at once.
     package func signal() {
         loop.preconditionOnLoop()
-        if let waiter {
-            self.waiter = nil
+        if let waiter = waiter.take() {
             waiter.resume(returning: true)
         } else {
             isSignalled = true
@@ -66,8 +65,6 @@ package final class Wakeup: @unchecked Sendable {
     }
 
     private func cancelWaiter(_ ticket: UInt64) {
-        guard ticket == self.ticket, let waiter else { return }
-        self.waiter = nil
-        waiter.resume(returning: false)
+        if ticket == self.ticket { waiter.take()?.resume(returning: false) }
     }
 }

@@ -50,8 +50,7 @@ package final class Watch {
 
     /// Ends the registration; no further event is delivered, not even of the current turn.
     package func cancel() {
-        guard let handler else { return }
-        self.handler = nil
+        guard let handler = handler.take() else { return }
         epoll.remove(self)
         withExtendedLifetime(handler) {}  // its deinit may call back here
     }

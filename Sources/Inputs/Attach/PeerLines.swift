@@ -43,10 +43,7 @@ struct PeerLines {
 
     /// Returns the next item, or nil when more bytes are needed.
     mutating func next() -> Item? {
-        if let held {
-            self.held = nil
-            return held
-        }
+        if let held = held.take() { return held }
         while let item = splitter.next() {
             guard case .line(let bytes) = item else { return .breach(Self.tooLong) }
             let line: Line
@@ -163,8 +160,9 @@ final class PeerReader {
             } catch {
                 throw CancellationError()
             }
-            if let greeted, !ending.isFinal, !ending.isBreach { backoff.lasted(greeted.duration(to: loop.clock.now)) }
-            greeted = nil
+            if let greeted = greeted.take(), !ending.isFinal, !ending.isBreach {
+                backoff.lasted(greeted.duration(to: loop.clock.now))
+            }
             let pause = ending.isFinal ? Self.refusedPause : backoff.fail(using: &random)
             guard await lost(ending, pause) else { return }
             try await loop.sleep(for: pause)

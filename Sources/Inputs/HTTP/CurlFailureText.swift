@@ -115,8 +115,5 @@ struct CurlFailureText {
             : "the connection to \(endpoint.authority) broke: \(Self.words(systemError))"
     }
 
-    private static func words(_ code: Int32) -> String {
-        guard let text = strerror(code) else { return "error \(code)" }
-        return String(cString: text)
-    }
+    private static func words(_ code: Int32) -> String { SystemError(code: code, call: "").reason }
 }

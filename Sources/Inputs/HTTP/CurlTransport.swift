@@ -127,8 +127,7 @@ package actor CurlTransport: HTTPTransport {
 
     /// Resumes the task that waits for a handle, if there is one.
     private func end(_ handle: EasyHandle, _ code: CURLcode?) {
-        guard let continuation = handle.continuation else { return }
-        handle.continuation = nil
+        guard let continuation = handle.continuation.take() else { return }
         running[handle.pointer] = nil
         // An open connection is found through its handle, which stays for that.
         if code != CURLE_OK || !handle.isConnectOnly { curl_multi_remove_handle(multi.pointer, handle.pointer) }

@@ -234,8 +234,7 @@ package actor StdinInput: Input {
             batch.add(Event(time: wall.now, source: id, body: .error(failure)))
         }
         if let failure { batch.add(Event(time: wall.now, source: id, body: .error(failure))) }
-        if let reportTimer { loop.cancel(reportTimer) }
-        reportTimer = nil
+        if let reportTimer = reportTimer.take() { loop.cancel(reportTimer) }
         await store.publish(batch)
         batch.removeAll()
     }

@@ -32,19 +32,9 @@ final class WebSocketSession {
 
     /// The next frame to send; nil when there is none.
     func nextFrame() -> (opcode: Opcode, payload: [UInt8])? {
-        if let text {
-            self.text = nil
-            return (.text, text)
-        }
-        if let pong {
-            self.pong = nil
-            return (.pong, pong)
-        }
-        if let ping {
-            self.ping = nil
-            return (.ping, ping)
-        }
-        return nil
+        if let text = text.take() { return (.text, text) }
+        if let pong = pong.take() { return (.pong, pong) }
+        return ping.take().map { (.ping, $0) }
     }
 }
 
