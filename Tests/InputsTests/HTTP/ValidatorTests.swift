@@ -54,7 +54,14 @@ import Testing
     @Test(arguments: ["ETag: \"a\rX-Evil: 1\"\r\n", "Last-Modified: a\rX-Evil: 1\r\n"])
     func aCarriageReturnMakesNoHeaderOfTheNextRequest(header: String) async throws {
         let heads = try await heads(of: "/x") { _, _ in Self.answer(header) }
-        for head in heads { #expect(!head.contains("X-Evil") && !head.contains("If-"), "\(head)") }
+        // libcurl ends a header there, so that at most its beginning is sent back.
+        for head in heads { #expect(!head.contains("X-Evil"), "\(head)") }
+    }
+
+    @Test(arguments: ["ETag: \"a\u{1}b\"\r\n", "Last-Modified: a\u{1}b\r\n", "ETag: \"é\"\r\n"])
+    func whatIsNotPrintableIsNotSentBack(header: String) async throws {
+        let heads = try await heads(of: "/x") { _, _ in Self.answer(header) }
+        for head in heads { #expect(!head.contains("If-"), "\(head)") }
     }
 
     @Test func anEmptyTagHidesNoDate() async throws {
