@@ -132,13 +132,15 @@ struct Fleet: Sendable {
         return all == 0 ? nil : (open, all)
     }
 
-    /// The metrics of all agents that are not forgotten.
-    func numbers(at wall: Timestamp) -> [MemberNumbers] {
-        members.lazy.filter { !$0.state.isForgotten }.map { member in
-            MemberNumbers(
-                name: member.name, isLive: member.state.standing == .live,
-                age: member.state.heard.map { max(.zero, wall - $0) }, lost: member.lost, repeated: member.repeated)
-        }
+    /// Returns the next agent of a walk that is not forgotten; nil at the end.
+    func next(_ walk: inout FeedWalk, at wall: Timestamp) -> MemberNumbers? {
+        defer { walk.place += 1 }
+        while walk.place < members.count, members[walk.place].state.isForgotten { walk.place += 1 }
+        guard walk.place < members.count else { return nil }
+        let member = members[walk.place]
+        return MemberNumbers(
+            name: member.name, isLive: member.state.standing == .live,
+            age: member.state.heard.map { max(.zero, wall - $0) }, lost: member.lost, repeated: member.repeated)
     }
 
     /// Processes lines of an agent, in their order; returns the resulting items.

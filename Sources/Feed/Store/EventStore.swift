@@ -769,17 +769,27 @@ package actor EventStore {
         isRecording ? (state.hasBegun ? wall.now : nil) : state.remote?.time(at: loop.clock.now)
     }
 
-    /// The metrics of all sources, including unlisted ones.
-    package var sourceNumbers: [SourceNumbers] {
-        state.sourceNumbers(at: isRelay ? feedTime : loop.clock.now.timestamp)
+    /// A walk over the current items, for `nextSource`, `nextEndpoint` and `nextSeries`.
+    package var walk: FeedWalk { state.walk(of: identity.run) }
+
+    /// Returns the next source of a walk, including unlisted ones; nil at the end.
+    package func nextSource(_ walk: inout FeedWalk) -> SourceNumbers? {
+        guard walk.run == identity.run else { return nil }
+        return state.nextSource(&walk, at: isRelay ? feedTime : loop.clock.now.timestamp)
     }
 
-    /// The metrics of all series that have a value within the history.
-    package var seriesNumbers: [SeriesNumbers] { state.seriesNumbers(at: feedTime) }
+    /// Returns the next series of a walk that has a value within the history; nil at the end.
+    package func nextSeries(_ walk: inout FeedWalk) -> SeriesNumbers? {
+        guard walk.run == identity.run else { return nil }
+        return state.nextSeries(&walk, at: feedTime)
+    }
 
-    /// The metrics of all agents of a fleet.
-    package var memberNumbers: [MemberNumbers] {
-        state.remote.map { $0.memberNumbers(at: remoteTime) } ?? state.fleet.numbers(at: wall.now)
+    /// Returns the next agent of a fleet; nil at the end.
+    package func nextMember(_ walk: inout FeedWalk) -> MemberNumbers? {
+        guard walk.run == identity.run else { return nil }
+        guard let remote = state.remote else { return state.fleet.next(&walk, at: wall.now) }
+        defer { walk.place += 1 }
+        return remote.member(walk.place, at: remoteTime)
     }
 
     /// The agent of a fleet that owns a source; nil for the feed's own.
@@ -800,6 +810,11 @@ package actor EventStore {
         if state.noteAnswer(from: source, at: moment) { greetSoon() }
     }
 
+    /// Returns the next endpoint of a walk, with its histogram; nil at the end, and for a relayed feed, which only has
+    /// percentiles.
+    package func nextEndpoint(_ walk: inout FeedWalk) -> EndpointStatistics? {
+        isRelay ? nil : state.nextEndpoint(&walk)
+    }
     package var endpoints: [EndpointStatistics] { state.endpoints }
     package var sourceStates: [SourceStatus] { state.statuses }
 

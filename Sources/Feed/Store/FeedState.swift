@@ -42,6 +42,8 @@ package struct FeedState: ~Copyable, Sendable {
     private var endpointShortage = Shortage()
     /// The agent's own current failures by topic; the newest last.
     private var ownTroubles: [(topic: String, failure: Failure)] = []
+    /// A counter of added sources, series and endpoints, including attempts.
+    private var lastGeneration = 0
     /// The newest sample of each kind.
     package private(set) var memory: MemorySample?
     package private(set) var agent: AgentSample?
@@ -95,7 +97,8 @@ package struct FeedState: ~Copyable, Sendable {
     /// Cuts its name and type at 1,024 bytes, its unit at 32. A new type applies to all its further lines, new bands to
     /// its windows from the next line. Its state is `starting` again.
     package mutating func register(_ description: SourceDescription, at time: Timestamp) -> SourceID {
-        let (source, isRenamed) = sources.register(description, at: time)
+        lastGeneration += 1
+        let (source, isRenamed) = sources.register(description, at: time, generation: lastGeneration)
         if isRenamed { renewPrefixes() }
         return source
     }
@@ -150,7 +153,7 @@ package struct FeedState: ~Copyable, Sendable {
         for index in series.indices where gone.contains(series[index].source) {
             flush(index, moment, isComplete: true)
             wastedNames += series[index].prefix.count
-            series[index] = Series(ring: newRing, source: -1, kind: .data, prefix: 0..<0, namesOffset: 0)
+            series[index] = Series(ring: newRing, source: -1, kind: .data, generation: 0, prefix: 0..<0, namesOffset: 0)
         }
         table.remove { gone.contains($0.index / 3) }
         counts.series = table.count
@@ -502,10 +505,12 @@ package struct FeedState: ~Copyable, Sendable {
         _ change: (inout LatencyHistogram) -> Void
     ) {
         let name = sources.name(of: source.index)
+        lastGeneration += 1
         let share = currentMember < 0 ? Int.max : limits.memberEndpoints
         func update(_ state: inout FeedState) -> Bool {
             state.endpointTable.update(
-                endpoint, of: source.index, named: name, owner: state.currentMember, atMost: share, change)
+                endpoint, of: source.index, named: name, owner: state.currentMember, atMost: share,
+                generation: state.lastGeneration, change)
         }
         if update(&self) { return }
         let isShareUsed = endpointTable.count(of: currentMember) >= share
@@ -530,6 +535,8 @@ package struct FeedState: ~Copyable, Sendable {
         let kind: SeriesKind
         /// Its agent, by index; −1 for our own.
         var member: Int32 = -1
+        /// A sequential number from when it was added, for walks.
+        let generation: Int
         /// The range in `prefixes` of `"type":"…","source":"…","series":"…"`; empty when there was no room.
         var prefix: Range<Int>
         /// The offset in that of `"source":"…","series":"…"`, which a window line uses.
@@ -578,8 +585,11 @@ package struct FeedState: ~Copyable, Sendable {
         }
         let added = key.map { table.index(source: place, keyBytes: .init($0)) } ?? table.index(source: place, key: nil)
         guard let index = added else { return nil }
+        lastGeneration += 1
         let new = Series(
-            ring: newRing, source: source.index, kind: kind, member: currentMember, prefix: 0..<0, namesOffset: 0)
+            ring: newRing, source: source.index, kind: kind, member: currentMember, generation: lastGeneration,
+            prefix: 0..<0,
+            namesOffset: 0)
         fleet[closings: currentMember].add(series: index)
         if index < series.count { series[index] = new } else { series.append(new) }
         // Relayed lines are not encoded here.
@@ -668,25 +678,37 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
-    // MARK: Numbers
+    // MARK: Walks
 
-    /// The metrics of all sources, including retired ones.
+    /// A walk over the current items.
+    func walk(of run: String) -> FeedWalk { FeedWalk(run: run, limit: lastGeneration + 1) }
+
+    /// Returns the next source of a walk, including retired ones.
     ///
     /// - Parameter time: now, by the clock used for `SourceTable.hear`.
-    func sourceNumbers(at time: Timestamp) -> [SourceNumbers] { sources.numbers(at: time, window: interval) }
+    func nextSource(_ walk: inout FeedWalk, at time: Timestamp) -> SourceNumbers? {
+        sources.next(&walk, at: time, window: interval)
+    }
 
-    /// The metrics of all series that have a value within the history.
-    func seriesNumbers(at time: Timestamp) -> [SeriesNumbers] {
+    /// Returns the next endpoint of a walk.
+    func nextEndpoint(_ walk: inout FeedWalk) -> EndpointStatistics? { endpointTable.next(&walk) }
+
+    /// Returns the next series of a walk that has a value within the history.
+    func nextSeries(_ walk: inout FeedWalk, at time: Timestamp) -> SeriesNumbers? {
         let past = time - history
-        return series.indices.compactMap { index in
-            guard series[index].source >= 0, let window = series[index].ring.newest, window.lastTime > past else {
-                return nil
-            }
+        while walk.place < series.count {
+            let index = walk.place
+            walk.place += 1
+            guard series[index].source >= 0, series[index].generation < walk.limit,
+                let window = series[index].ring.newest,
+                window.lastTime > past
+            else { continue }
             let source = sources.name(of: series[index].source)
             return SeriesNumbers(
                 source: source, kind: series[index].kind, name: source, key: table.key(of: index), value: window.last,
                 time: window.lastTime)
         }
+        return nil
     }
 
     // MARK: Windows
@@ -999,14 +1021,14 @@ package struct FeedState: ~Copyable, Sendable {
         switch line.body {
         case .stats(let stats) where stats.asOf >= last:
             let (isNews, refused) = sources.list(
-                stats.sources, heard: clock, at: line.time, atMost: limits.remoteSources)
+                stats.sources, heard: clock, at: line.time, generation: &lastGeneration, atMost: limits.remoteSources)
             remote?.rebase(on: stats, refused: refused)
             endpointTable.list(
                 stats.endpoints.compactMap { endpoint in
                     remoteSource(endpoint.source, isListed: false, at: line.time).map {
                         (endpoint, $0.index, sources.name(of: $0.index))
                     }
-                })
+                }, generation: &lastGeneration)
             return isNews
         case .gap(let gap): skip(through: gap.to)
         default: break
@@ -1133,7 +1155,8 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// The source of the relayed feed with this name, added if it is new; nil when the limit is reached.
     private mutating func remoteSource(_ name: String?, isListed: Bool = true, at time: Timestamp) -> SourceID? {
-        sources.find(name ?? "", isListed: isListed, at: time, atMost: limits.remoteSources)
+        sources.find(
+            name ?? "", isListed: isListed, at: time, generation: &lastGeneration, atMost: limits.remoteSources)
     }
 
     /// Records a success of a source of the relayed feed.

@@ -15,6 +15,8 @@ struct SourceTable: Sendable {
         var isRetired = false
         /// The time when it was released; nil while more data may come.
         var releasedAt: LoopInstant?
+        /// A sequential number from when it was added, for walks.
+        let generation: Int
         /// The time of its last success, by a clock that does not step; nil if none.
         var heard: Timestamp?
         /// The code of its newest error.
@@ -85,8 +87,11 @@ struct SourceTable: Sendable {
     func type(of source: SourceID) -> String? { sources[source.index]?.status.type }
     func bands(of index: Int) -> Bands? { sources[index]?.bands }
 
-    /// Adds a source, or replaces the description of the one with this name; returns whether its type has changed.
-    mutating func register(_ description: SourceDescription, at time: Timestamp) -> (SourceID, isRenamed: Bool) {
+    /// Adds a source at `generation`, or replaces the description of the one with this name; returns whether its type has
+    /// changed.
+    mutating func register(
+        _ description: SourceDescription, at time: Timestamp, generation: Int
+    ) -> (SourceID, isRenamed: Bool) {
         let name = LineEncoder.cut(description.name, at: Self.longestName)
         let type = LineEncoder.cut(description.type, at: Self.longestName)
         var source = Source(
@@ -95,7 +100,8 @@ struct SourceTable: Sendable {
                 source: name, state: .starting, since: time, type: type,
                 unit: description.unit.map { LineEncoder.cut($0, at: Self.longestUnit) }, bands: description.bands,
                 valuePointer: description.valuePointer, takesN: description.takesN, rhythm: description.rhythm),
-            bands: description.bands.map { Bands($0) })
+            bands: description.bands.map { Bands($0) },
+            generation: indices[name].flatMap { sources[$0]?.generation } ?? generation)
         guard let index = indices[name], let known = sources[index] else { return (add(source), false) }
         if known.releasedAt != nil { released.removeAll { $0 == index } }
         (source.owner, source.answers, source.errors) = (known.owner, known.answers, known.errors)
@@ -117,7 +123,9 @@ struct SourceTable: Sendable {
     /// Returns the source with this name, added if it is new; nil when the limit is reached.
     ///
     /// - Parameter isListed: false for a source that only an endpoint names. There may be as many of these again.
-    mutating func find(_ name: String, isListed: Bool, at time: Timestamp, atMost limit: Int) -> SourceID? {
+    mutating func find(
+        _ name: String, isListed: Bool, at time: Timestamp, generation: inout Int, atMost limit: Int
+    ) -> SourceID? {
         if let known = source(named: name) {
             if isListed, sources[known.index]?.isImplied == true {
                 sources[known.index]?.isImplied = false
@@ -128,10 +136,13 @@ struct SourceTable: Sendable {
         }
         guard (isListed ? sources.count - implied : implied) < limit else { return nil }
         if !isListed { implied += 1 }
+        generation += 1
         let name = LineEncoder.cut(name, at: Self.longestName)
         let status = SourceStatus(source: name, state: .starting, since: time)
         return add(
-            Source(name: name, prefix: [], status: status, isRetired: !isListed, isImplied: !isListed))
+            Source(
+                name: name, prefix: [], status: status, isRetired: !isListed, generation: generation,
+                isImplied: !isListed))
     }
 
     /// Replaces the list of sources by an agent's; removes the descriptions of all others.
@@ -139,12 +150,12 @@ struct SourceTable: Sendable {
     /// - Parameter heard: the time of the last success for sources that are ok and have sent nothing yet.
     /// - Returns: whether a description has changed, and the number of sources without room.
     mutating func list(
-        _ said: [SourceStatus], heard: Timestamp?, at time: Timestamp, atMost limit: Int
+        _ said: [SourceStatus], heard: Timestamp?, at time: Timestamp, generation: inout Int, atMost limit: Int
     ) -> (isNews: Bool, refused: Int) {
         var (isNews, refused) = (false, 0)
         var listed: Set<Int> = []
         for var status in said {
-            guard let id = find(status.source, isListed: true, at: time, atMost: limit),
+            guard let id = find(status.source, isListed: true, at: time, generation: &generation, atMost: limit),
                 let known = sources[id.index]
             else {
                 refused += 1
@@ -187,7 +198,7 @@ struct SourceTable: Sendable {
     /// Replaces a source's description and keeps everything else; returns whether its type has changed.
     mutating func describe(_ source: SourceID, as description: SourceDescription, at time: Timestamp) -> Bool {
         guard let known = sources[source.index] else { return false }
-        let (_, isRenamed) = register(description, at: time)
+        let (_, isRenamed) = register(description, at: time, generation: known.generation)
         sources[source.index]?.status.state = known.status.state
         sources[source.index]?.status.since = known.status.since
         sources[source.index]?.heard = known.heard
@@ -276,12 +287,13 @@ struct SourceTable: Sendable {
         sources[source.index]?.errors.add(code)
     }
 
-    /// The metrics of all sources, including retired ones.
+    /// Returns the next source of a walk.
     ///
     /// - Parameter window: the width of a window.
-    func numbers(at time: Timestamp, window: Duration) -> [SourceNumbers] {
-        sources.compactMap { source in
-            guard let source else { return nil }
+    func next(_ walk: inout FeedWalk, at time: Timestamp, window: Duration) -> SourceNumbers? {
+        while walk.place < sources.count {
+            defer { walk.place += 1 }
+            guard let source = sources[walk.place], source.generation < walk.limit else { continue }
             let timeliness = Timeliness(
                 state: source.status.state, code: source.code, rhythm: source.status.rhythm,
                 silence: source.heard.map { max(.zero, time - $0) }, hasEnded: source.hasEnded, window: window)
@@ -289,6 +301,7 @@ struct SourceTable: Sendable {
                 name: source.name, state: source.status.state, timeliness: timeliness, isListed: !source.isRetired,
                 answers: source.answers, errors: source.errors)
         }
+        return nil
     }
 
     static func prefix(type: String, source: String, series: String) -> [UInt8] {

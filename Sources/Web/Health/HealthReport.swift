@@ -29,15 +29,27 @@ struct HealthReport {
     static func readiness(of store: EventStore) -> HealthReport { store.assumeIsolated { readiness($0) } }
 
     private static func readiness(_ store: isolated EventStore) -> HealthReport {
-        let sources = store.sourceNumbers.filter {
-            $0.isListed && $0.name != EventStore.ownName && store.agent(ofSource: $0.name) == nil
+        var good: [SourceNumbers] = []
+        var bad: [SourceNumbers] = []
+        var (goodCount, badCount) = (0, 0)
+        var walk = store.walk
+        while let source = store.nextSource(&walk) {
+            guard source.isListed, source.name != EventStore.ownName, store.agent(ofSource: source.name) == nil else {
+                continue
+            }
+            if source.timeliness.isGood {
+                goodCount += 1
+                if good.count < mostSources { good.append(source) }
+            } else {
+                badCount += 1
+                if bad.count < mostSources { bad.append(source) }
+            }
         }
-        let bad = sources.filter { !$0.timeliness.isGood }
         let numbers = store.numbers
         let complaint = numbers.attachment.flatMap { why($0, isLateAfter: numbers.interval * 2) }
         let connections = store.connections
-        let isReady = bad.isEmpty && complaint == nil && connections?.open != 0
-        let named = (bad + sources.filter(\.timeliness.isGood)).prefix(mostSources)
+        let isReady = badCount == 0 && complaint == nil && connections?.open != 0
+        let named = (bad + good).prefix(mostSources)
         let most = (named.count + 3) * (LineWriter.mostEscaped(longestName + longestReason) + mostAround)
         let body = LineWriter.bytes(atMost: most) { line in
             line.raw("{\"ready\":")
@@ -59,7 +71,7 @@ struct HealthReport {
                 write(source.timeliness.isGood, source.timeliness.reason, to: &line)
             }
             line.raw("],\"more_sources\":")
-            line.integer(sources.count - named.count)
+            line.integer(goodCount + badCount - named.count)
             line.raw("}\n")
         }
         return HealthReport(isGood: isReady, body: body)

@@ -7,8 +7,7 @@ package final class MetricsHandler: WebHandler {
     /// The number of answers in progress.
     private var underWay = 0
 
-    // Bound: scrapes in progress | 16, each with 32 KiB, the numbers of one metric (1 MiB for 10,000 series), and 16
-    //   bytes for each name that may be ambiguous | status 503
+    // Bound: scrapes in progress | 16, with 32 KiB each and 16 bytes for each name that may be ambiguous | status 503
     static let mostAtOnce = 16
     // Bound: time for a client to read `/metrics` | 60 s | the connection is closed in the middle of it
     static let patience = Duration.seconds(60)

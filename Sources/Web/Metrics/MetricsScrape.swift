@@ -2,14 +2,16 @@ internal import Feed
 internal import HTTPServer
 internal import Reactor
 
-/// One scrape in progress: family after family, each from the store's state when it begins, piece by piece.
+/// One scrape in progress: family after family, piece by piece, each from the store's current state. An item that
+/// exists all the time appears once in each family.
 ///
-/// It holds one piece, the numbers of one family, and a number for each name that may be ambiguous.
+/// It holds one piece, and a number for each name that may be ambiguous.
 final class MetricsScrape: @unchecked Sendable {  // used on the store's loop only
     /// The parts of the answer, in order.
-    private enum Part: CaseIterable {
+    private enum Part: Int {
         case agent, agentUp, agentAge, agentLost, agentRepeated, up, ready, polls, errors, latency, newestLatency,
-            value, age, leftOut
+            value, age, leftOut,
+            end
     }
 
     /// The kinds of items with a limit.
@@ -32,17 +34,22 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         case time(microseconds: Int64)
     }
 
-    /// Writes the next samples of a family; returns false after its last ones.
-    private typealias Samples = (inout MetricsWriter) -> Bool
-
     private let store: EventStore
     private let format: MetricsFormat
     /// The most sources, endpoints, series and agents, each.
     private let limit: Int
-    private let run: String
-    private var parts = Part.allCases[...]
-    /// The rest of the current part; nil between two parts.
-    private var samples: Samples?
+    private let isAttached: Bool
+    /// The agent's own metrics that are not written yet, in reverse order.
+    private var ahead: [(family: MetricFamily, value: Value)]
+    private let version: String
+    private var part: Part? = .agent
+    private var hasHead = false
+    private var walk: FeedWalk
+    /// The numbers of items written and left out in this part.
+    private var told = 0
+    private var omitted = 0
+    /// Hashes of labels that may be ambiguous.
+    private var names: Set<Int> = []
     private var leftOut = [Int](repeating: 0, count: Many.allCases.count)
     /// The written piece; the part from `offset` on is not sent yet.
     private var piece: [UInt8] = []
@@ -64,17 +71,21 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         self.store = store
         self.format = format
         self.limit = limit
-        run = store.assumeIsolated { $0.identity.run }
+        let (walk, numbers) = store.assumeIsolated { ($0.walk, $0.numbers) }
+        self.walk = walk
+        version = numbers.identity.version
+        isAttached = numbers.attachment != nil
+        ahead = Self.values(of: numbers).reversed()
     }
 
     /// Copies the next bytes of the answer.
     func next(into buffer: UnsafeMutableRawBufferPointer) -> HTTPStream.Step {
-        // A part may come to nothing.
+        // The last part may come to nothing.
         while offset == piece.count {
-            guard samples != nil || !parts.isEmpty else { return .end }
+            guard part != nil else { return .end }
             // Must not mix two runs; the reader notices that the answer is incomplete.
-            guard store.assumeIsolated({ $0.identity.run }) == run else { return .broken(byReset: false) }
-            fill()
+            guard store.assumeIsolated({ $0.identity.run }) == walk.run else { return .broken(byReset: false) }
+            store.assumeIsolated { fill($0) }
             offset = 0
         }
         let count = min(buffer.count, piece.count - offset)
@@ -83,80 +94,80 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         return .bytes(count)
     }
 
-    private func fill() {
+    private func fill(_ store: isolated EventStore) {
         piece = LineWriter.bytes(atMost: Self.mostPiece + Self.mostAtOnce) { line in
             let full = line.next + Self.mostPiece
             var writer = MetricsWriter(line, format)
-            while writer.line.next < full {
-                if samples == nil { samples = parts.popFirst().map { begin($0) } }
-                guard let samples else { break }
-                if !samples(&writer) { self.samples = nil }
-            }
+            while let part, writer.line.next < full { tell(part, store, &writer) }
             line = writer.line
         }
     }
 
-    private func begin(_ part: Part) -> Samples {
-        switch part {
-        case .agent: agent(store.assumeIsolated { $0.numbers })
-        case .agentUp: members(.agentUp) { .whole($0.isLive ? 1 : 0) }
-        case .agentAge: members(.agentAge) { $0.age.map { .time(microseconds: $0.microseconds) } }
-        case .agentLost: members(.agentLost) { .whole($0.lost) }
-        case .agentRepeated: members(.agentRepeated) { $0.repeated.map { .whole($0) } }
-        case .up: sources(.up) { $0.state == .ok }
-        case .ready: sources(.ready) { $0.timeliness.isGood }
-        case .polls: codes(.polls, \.answers)
-        case .errors: codes(.errors, \.errors)
-        case .latency: latencies
-        case .newestLatency: newestLatencies
-        case .value: series(.value) { series, writer in writer.value(series.value) }
-        case .age:
-            series(.age) { [now = store.assumeIsolated { $0.feedTime }] series, writer in
-                writer.value(microseconds: max(0, (now - series.time).microseconds))
+    /// Writes one item, or advances to the next part.
+    private func tell(_ part: Part, _ store: isolated EventStore, _ writer: inout MetricsWriter) {
+        let isAhead =
+            switch part {
+            case .agent: tellAgent(&writer)
+            case .agentUp: tellMember(.agentUp, store, &writer) { .whole($0.isLive ? 1 : 0) }
+            case .agentAge:
+                tellMember(.agentAge, store, &writer) { $0.age.map { .time(microseconds: $0.microseconds) } }
+            case .agentLost: tellMember(.agentLost, store, &writer) { .whole($0.lost) }
+            case .agentRepeated: tellMember(.agentRepeated, store, &writer) { $0.repeated.map { .whole($0) } }
+            case .up: tellSource(.up, store, &writer) { $0.state == .ok }
+            case .ready: tellSource(.ready, store, &writer) { $0.timeliness.isGood }
+            case .polls: !isAttached && tellCodes(.polls, \.answers, store, &writer)
+            case .errors: !isAttached && tellCodes(.errors, \.errors, store, &writer)
+            case .latency: !isAttached && tellEndpoint(store, &writer)
+            case .newestLatency: tellLatency(store, &writer)
+            case .value: tellValue(store, &writer)
+            case .age: tellAge(store, &writer)
+            case .leftOut: tellLeftOut(&writer)
+            case .end: tellEnd(&writer)
             }
-        case .leftOut: theRest
-        }
+        if !isAhead { turn(from: part) }
     }
 
-    /// The samples of a family that has some for each item, up to the limit.
-    ///
-    /// - Parameters:
-    ///   - suffix: of the first sample's name; nil for that of the family's kind.
-    ///   - isOptional: whether the family has no head without samples.
-    ///   - labels: begins the item's first sample. Of items whose labels are equal here, the first one is written.
-    ///   - values: completes it, and writes the item's other samples.
-    private func family<Item>(
-        _ family: MetricFamily, _ many: Many, _ items: [Item], suffix: StaticString? = nil,
-        isOptional: Bool = false,
-        labels: @escaping (Item, inout MetricsWriter) -> Void,
-        values: @escaping (Item, inout MetricsWriter) -> Void
-    ) -> Samples {
-        var rest = items[...]
-        var written = 0
-        var names: Set<Int> = []
-        var hasHead = isOptional && (items.isEmpty || limit == 0)
-        return { [unowned self] writer in
-            if !hasHead { writer.head(family) }
-            hasHead = true
-            guard written < limit, let item = rest.popFirst() else {
-                leftOut[many.rawValue] = max(leftOut[many.rawValue], items.count - written)
-                return false
+    private func turn(from part: Part) {
+        let many: Many =
+            switch part {
+            case .value, .age: .series
+            case .latency: .endpoints
+            case .agentUp, .agentAge, .agentLost, .agentRepeated: .agents
+            default: .sources
             }
-            let start = writer
-            writer.begin(family, suffix)
-            labels(item, &writer)
-            if writer.isAmbiguous {
-                var hasher = Hasher()
-                hasher.combine(bytes: UnsafeRawBufferPointer(writer.written))
-                guard names.insert(hasher.finalize()).inserted else {
-                    writer = start
-                    return true
-                }
-            }
-            written += 1
-            values(item, &writer)
-            return true
+        leftOut[many.rawValue] = max(leftOut[many.rawValue], omitted)
+        (told, omitted, names, hasHead) = (0, 0, [], false)
+        walk.restart()
+        self.part = Part(rawValue: part.rawValue + 1)
+    }
+
+    private func tellHead(_ family: MetricFamily, _ writer: inout MetricsWriter) {
+        if !hasHead { writer.head(family) }
+        hasHead = true
+    }
+
+    /// Accepts an item by the labels just written, if they are new; otherwise removes them again.
+    private func admit(_ writer: inout MetricsWriter, from start: MetricsWriter) -> Bool {
+        var isNew = true
+        if writer.isAmbiguous {
+            var hasher = Hasher()
+            hasher.combine(bytes: UnsafeRawBufferPointer(writer.written))
+            isNew = names.insert(hasher.finalize()).inserted
         }
+        if isNew {
+            told += 1
+        } else {
+            omitted += 1
+            writer = start
+        }
+        return isNew
+    }
+
+    /// Whether there is room for another item; counts it as left out otherwise.
+    private var hasRoom: Bool {
+        if told < limit { return true }
+        omitted += 1
+        return false
     }
 
     // MARK: The agent
@@ -197,26 +208,22 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         return values
     }
 
-    private func agent(_ numbers: AgentNumbers) -> Samples {
-        var values = Self.values(of: numbers)[...]
-        var hasBegun = false
-        return { writer in
-            if !hasBegun {
-                writer.head(.build)
-                writer.begin(.build)
-                writer.label("version", numbers.identity.version)
-                writer.value(1)
-            } else if let (family, value) = values.popFirst() {
-                writer.head(family)
-                writer.begin(family)
-                Self.write(value, &writer)
-            }
-            hasBegun = true
-            return !values.isEmpty
+    private func tellAgent(_ writer: inout MetricsWriter) -> Bool {
+        if !hasHead {
+            tellHead(.build, &writer)
+            writer.begin(.build)
+            writer.label("version", version)
+            writer.value(1)
+            return true
         }
+        guard let (family, value) = ahead.popLast() else { return false }
+        writer.head(family)
+        writer.begin(family)
+        write(value, &writer)
+        return true
     }
 
-    private static func write(_ value: Value, _ writer: inout MetricsWriter) {
+    private func write(_ value: Value, _ writer: inout MetricsWriter) {
         switch value {
         case .whole(let value): writer.value(value)
         case .number(let value): writer.value(value)
@@ -226,112 +233,153 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
 
     // MARK: Agents of a fleet
 
-    private func members(_ family: MetricFamily, _ value: (MemberNumbers) -> Value?) -> Samples {
-        let members = store.assumeIsolated { $0.memberNumbers }
-            .compactMap { member in value(member).map { (member.name, $0) } }
-        return self.family(family, .agents, members, isOptional: true) { member, writer in
-            writer.label("agent", member.0)
-        } values: { member, writer in
-            Self.write(member.1, &writer)
-        }
+    private func tellMember(
+        _ family: MetricFamily, _ store: isolated EventStore, _ writer: inout MetricsWriter,
+        _ value: (MemberNumbers) -> Value?
+    ) -> Bool {
+        guard let member = store.nextMember(&walk) else { return false }
+        guard let value = value(member), hasRoom else { return true }
+        tellHead(family, &writer)
+        told += 1
+        writer.begin(family)
+        writer.label("agent", member.name)
+        write(value, &writer)
+        return true
     }
 
     /// Writes the labels of a source, its agent's first.
-    private func label(_ source: String, _ writer: inout MetricsWriter) {
-        if let agent = store.assumeIsolated({ $0.agent(ofSource: source) }) { writer.label("agent", agent) }
+    private func label(_ source: String, _ store: isolated EventStore, _ writer: inout MetricsWriter) {
+        if let agent = store.agent(ofSource: source) { writer.label("agent", agent) }
         writer.label("source", source)
     }
 
     // MARK: Sources and endpoints
 
-    private func sources(_ family: MetricFamily, _ isSo: @escaping (SourceNumbers) -> Bool) -> Samples {
+    private func tellSource(
+        _ family: MetricFamily, _ store: isolated EventStore, _ writer: inout MetricsWriter,
+        _ isSo: (SourceNumbers) -> Bool
+    ) -> Bool {
+        tellHead(family, &writer)
+        guard let source = store.nextSource(&walk) else { return false }
         // The agent itself is not a watched source.
-        let sources = store.assumeIsolated { $0.sourceNumbers }
-            .filter { $0.isListed && $0.name != EventStore.ownName }
-        return self.family(family, .sources, sources) { [unowned self] source, writer in
-            label(source.name, &writer)
-        } values: { source, writer in
-            writer.value(isSo(source) ? 1 : 0)
-        }
+        guard source.isListed, source.name != EventStore.ownName, hasRoom else { return true }
+        let start = writer
+        writer.begin(family)
+        label(source.name, store, &writer)
+        if admit(&writer, from: start) { writer.value(isSo(source) ? 1 : 0) }
+        return true
     }
 
-    private func codes(_ family: MetricFamily, _ tally: KeyPath<SourceNumbers, CodeTally>) -> Samples {
-        // An attached feed's lines do not have these.
-        if store.isRelay { return { _ in false } }
-        let sources = store.assumeIsolated { $0.sourceNumbers }.filter { !$0[keyPath: tally].entries.isEmpty }
-        return self.family(family, .sources, sources) { [unowned self] source, writer in
-            label(source.name, &writer)
-        } values: { source, writer in
-            let labels = writer.written
-            for (index, entry) in source[keyPath: tally].entries.enumerated() {
-                if index > 0 { writer.begin(family, repeating: labels) }
-                writer.label("code", entry.code)
-                writer.value(entry.count)
+    private func tellCodes(
+        _ family: MetricFamily, _ tally: KeyPath<SourceNumbers, CodeTally>, _ store: isolated EventStore,
+        _ writer: inout MetricsWriter
+    ) -> Bool {
+        tellHead(family, &writer)
+        guard let source = store.nextSource(&walk) else { return false }
+        let entries = source[keyPath: tally].entries
+        guard !entries.isEmpty, hasRoom else { return true }
+        let start = writer
+        writer.begin(family)
+        label(source.name, store, &writer)
+        guard admit(&writer, from: start) else { return true }
+        let labels = writer.written
+        for (index, entry) in entries.enumerated() {
+            if index > 0 {
+                writer.begin(family)
+                writer.repeated(labels: labels)
             }
+            writer.label("code", entry.code)
+            writer.value(entry.count)
         }
+        return true
     }
 
-    private var latencies: Samples {
-        // An attached feed has percentiles only.
-        if store.isRelay { return { _ in false } }
-        let endpoints = store.assumeIsolated { $0.endpoints }
-        return family(.latency, .endpoints, endpoints, suffix: "_bucket") { [unowned self] endpoint, writer in
-            label(endpoint.source, &writer)
-            writer.label("endpoint", endpoint.endpoint)
-        } values: { endpoint, writer in
-            let labels = writer.written
-            var bound = 0
-            endpoint.histogram.count(atMost: Self.bounds) { count in
-                if bound > 0 { writer.begin(.latency, "_bucket", repeating: labels) }
-                writer.label("le", own: Self.boundLabels[bound])
-                writer.value(count)
-                bound += 1
+    private func tellEndpoint(_ store: isolated EventStore, _ writer: inout MetricsWriter) -> Bool {
+        tellHead(.latency, &writer)
+        guard let endpoint = store.nextEndpoint(&walk) else { return false }
+        guard hasRoom else { return true }
+        let start = writer
+        writer.begin(.latency, "_bucket")
+        label(endpoint.source, store, &writer)
+        writer.label("endpoint", endpoint.endpoint)
+        guard admit(&writer, from: start) else { return true }
+        let labels = writer.written
+        var bound = 0
+        endpoint.histogram.count(atMost: Self.bounds) { count in
+            if bound > 0 {
+                writer.begin(.latency, "_bucket")
+                writer.repeated(labels: labels)
             }
-            writer.begin(.latency, "_bucket", repeating: labels)
-            writer.label("le", own: "+Inf")
-            writer.value(endpoint.histogram.count)
-            writer.begin(.latency, "_count", repeating: labels)
-            writer.value(endpoint.histogram.count)
-            writer.begin(.latency, "_sum", repeating: labels)
-            writer.value(endpoint.histogram.sum / 1_000)
+            writer.label("le", own: Self.boundLabels[bound])
+            writer.value(count)
+            bound += 1
         }
+        writer.begin(.latency, "_bucket")
+        writer.repeated(labels: labels)
+        writer.label("le", own: "+Inf")
+        writer.value(endpoint.histogram.count)
+        writer.begin(.latency, "_count")
+        writer.repeated(labels: labels)
+        writer.value(endpoint.histogram.count)
+        writer.begin(.latency, "_sum")
+        writer.repeated(labels: labels)
+        writer.value(endpoint.histogram.sum / 1_000)
+        return true
     }
 
     // MARK: Series
 
-    private var newestLatencies: Samples {
-        let latencies = store.assumeIsolated { $0.seriesNumbers }.filter { $0.kind == .latency }
-        return family(.newestLatency, .sources, latencies) { [unowned self] series, writer in
-            label(series.source, &writer)
-        } values: { series, writer in
-            writer.value(series.value / 1_000)
+    private func tellLatency(_ store: isolated EventStore, _ writer: inout MetricsWriter) -> Bool {
+        tellHead(.newestLatency, &writer)
+        guard let series = store.nextSeries(&walk) else { return false }
+        guard series.kind == .latency, hasRoom else { return true }
+        let start = writer
+        writer.begin(.newestLatency)
+        label(series.source, store, &writer)
+        if admit(&writer, from: start) { writer.value(series.value / 1_000) }
+        return true
+    }
+
+    private func tellValue(_ store: isolated EventStore, _ writer: inout MetricsWriter) -> Bool {
+        tellSeries(.value, store, &writer) { series, writer in writer.value(series.value) }
+    }
+
+    private func tellAge(_ store: isolated EventStore, _ writer: inout MetricsWriter) -> Bool {
+        let now = store.feedTime
+        return tellSeries(.age, store, &writer) { series, writer in
+            writer.value(microseconds: max(0, (now - series.time).microseconds))
         }
     }
 
-    private func series(
-        _ family: MetricFamily, _ write: @escaping (SeriesNumbers, inout MetricsWriter) -> Void
-    ) -> Samples {
-        let series = store.assumeIsolated { $0.seriesNumbers }.filter { $0.kind == .data }
-        return self.family(family, .series, series) { [unowned self] series, writer in
-            label(series.source, &writer)
-            writer.label("series", series.name, key: series.key)
-        } values: { series, writer in
-            write(series, &writer)
-        }
+    private func tellSeries(
+        _ family: MetricFamily, _ store: isolated EventStore, _ writer: inout MetricsWriter,
+        _ write: (SeriesNumbers, inout MetricsWriter) -> Void
+    ) -> Bool {
+        tellHead(family, &writer)
+        guard let series = store.nextSeries(&walk) else { return false }
+        guard series.kind == .data, hasRoom else { return true }
+        let start = writer
+        writer.begin(family)
+        label(series.source, store, &writer)
+        writer.label("series", series.name, key: series.key)
+        if admit(&writer, from: start) { write(series, &writer) }
+        return true
     }
 
     // MARK: The end
 
-    private var theRest: Samples {
-        { [leftOut] writer in
-            writer.head(.leftOut)
-            for many in Many.allCases {
-                writer.begin(.leftOut)
-                writer.label("of", own: many.word)
-                writer.value(leftOut[many.rawValue])
-            }
-            writer.end()
-            return false
+    private func tellLeftOut(_ writer: inout MetricsWriter) -> Bool {
+        tellHead(.leftOut, &writer)
+        for many in Many.allCases {
+            writer.begin(.leftOut)
+            writer.label("of", own: many.word)
+            writer.value(leftOut[many.rawValue])
         }
+        return false
+    }
+
+    private func tellEnd(_ writer: inout MetricsWriter) -> Bool {
+        writer.end()
+        return false
     }
 }

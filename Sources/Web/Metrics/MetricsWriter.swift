@@ -63,17 +63,12 @@ struct MetricsWriter {
     // MARK: Samples
 
     /// Begins a sample; its labels and its value must follow.
-    ///
-    /// - Parameters:
-    ///   - suffix: of the name; nil for that of the family's kind.
-    ///   - earlier: the labels of an earlier sample, to write again.
-    mutating func begin(
-        _ family: MetricFamily, _ suffix: StaticString? = nil, repeating earlier: UnsafeBufferPointer<UInt8>? = nil
-    ) {
+    mutating func begin(_ family: MetricFamily) { begin(family, Self.suffix(family)) }
+
+    mutating func begin(_ family: MetricFamily, _ suffix: StaticString) {
         line.raw(family.name)
-        line.raw(suffix ?? Self.suffix(family))
+        line.raw(suffix)
         labels = line.next
-        if let earlier { line.raw(earlier) }
     }
 
     /// Writes a label with text from outside, followed by a slash and the key, if any.
@@ -96,6 +91,11 @@ struct MetricsWriter {
         beginLabel(name)
         line.raw(value)
         line.raw("\"")
+    }
+
+    /// Writes earlier labels again.
+    mutating func repeated(labels: UnsafeBufferPointer<UInt8>) {
+        line.raw(labels)
     }
 
     /// The labels of the current sample, until its value is written.

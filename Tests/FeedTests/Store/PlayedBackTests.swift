@@ -140,15 +140,19 @@ import Testing
             var told = Told(
                 endpoints: await store.endpoints, memory: numbers.memory, agent: numbers.agent,
                 events: numbers.counts?.data, silence: numbers.attachment?.silence)
-            for found in await store.seriesNumbers {
+            var walk = await store.walk
+            while let (found, next) = await store.series(behind: walk) {
                 let key = found.key.map { "/" + String(decoding: $0, as: UTF8.self) } ?? ""
                 told.series.append(
                     "\(found.kind.prefix)\(found.name)\(key) \(found.value) \(found.time.microseconds)")
+                walk = next
             }
+            walk = await store.walk
             let since = await store.sourceStates.map { $0.since?.microseconds }
-            for found in await store.sourceNumbers {
+            while let (found, next) = await store.source(behind: walk) {
                 told.sources.append(
                     "\(found.name) \(found.state) \(found.timeliness) \(since[told.sources.count] ?? 0)")
+                walk = next
             }
             return (told, bytes)
         }
@@ -296,7 +300,7 @@ extension PlayedBackTests {
                 await store.relayOne(bytes, try LineDecoder.decode(bytes))
             }
             for age in [.zero, .zero, .seconds(10)] as [Duration] {
-                #expect(await store.memberNumbers.first?.age == age)
+                #expect(await store.firstMember?.age == age)
                 try await loop.sleep(for: .seconds(20))
             }
         }
@@ -357,7 +361,12 @@ extension PlayedBackTests {
                     await store.relayOne(line, try LineDecoder.decode(line))
                 }
             }
-            let values = await store.seriesNumbers.map(\.value)
+            var values: [Double] = []
+            var walk = await store.walk
+            while let (found, next) = await store.series(behind: walk) {
+                values.append(found.value)
+                walk = next
+            }
             // A key of more than 1,024 bytes has no series.
             #expect(values == (4_202...8_400).map { Double($0) })
             #expect(await store.sourceStates.map(\.source.utf8.count) == [1_024, 1])
@@ -465,5 +474,20 @@ extension EventStore {
                 Issue.record("\($0)")
             }
         }
+    }
+
+    fileprivate func source(behind walk: FeedWalk) -> (SourceNumbers, FeedWalk)? {
+        var walk = walk
+        return nextSource(&walk).map { ($0, walk) }
+    }
+
+    fileprivate var firstMember: MemberNumbers? {
+        var walk = walk
+        return nextMember(&walk)
+    }
+
+    fileprivate func series(behind walk: FeedWalk) -> (SeriesNumbers, FeedWalk)? {
+        var walk = walk
+        return nextSeries(&walk).map { ($0, walk) }
     }
 }

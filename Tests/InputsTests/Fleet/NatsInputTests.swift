@@ -715,9 +715,11 @@ import Testing
         stream.setTime(Self.now)
         try await Self.run(stream) { fleet in
             @Sendable func isUp() async -> Bool {
-                await fleet.store.sourceNumbers.contains {
-                    $0.name == "nats" && $0.timeliness.isGood && $0.state == .ok
+                var walk = await fleet.store.walk
+                while let source = await fleet.store.nextSource(&walk) {
+                    if source.name == "nats" { return source.timeliness.isGood && source.state == .ok }
                 }
+                return false
             }
             @Sendable func recoveries() async throws -> [String?] {
                 try await fleet.lines().filter { if case .recovered = $0.body { true } else { false } }.map(\.source)

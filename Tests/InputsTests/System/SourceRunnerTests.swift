@@ -100,7 +100,10 @@ import Testing
     }
 
     private static func timeliness(_ place: Place) async -> [Timeliness] {
-        await place.store.sourceNumbers.map(\.timeliness)
+        var walk = await place.store.walk
+        var all: [Timeliness] = []
+        while let source = await place.store.nextSource(&walk) { all.append(source.timeliness) }
+        return all
     }
 
     @Test func theStoreIsToldOfASourceThatHasComeToItsEnd() async throws {

@@ -1,5 +1,24 @@
 package import Reactor
 
+/// A walk over all sources, endpoints or series of a store, piece by piece. It visits items that exist at its start
+/// once, unless they are removed, and skips items added meanwhile, even if they existed before.
+package struct FeedWalk: Sendable {
+    /// The run that they belong to; during another run the walk has nothing more to visit.
+    package let run: String
+    /// Visits only items added before this.
+    let limit: Int
+    /// The position at which to look for the next one.
+    var place = 0
+
+    init(run: String, limit: Int) {
+        self.run = run
+        self.limit = limit
+    }
+
+    /// Starts again, with the same items.
+    package mutating func restart() { place = 0 }
+}
+
 /// The metrics of a source.
 package struct SourceNumbers: Sendable {
     package let name: String
