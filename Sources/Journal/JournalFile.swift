@@ -80,13 +80,7 @@ package struct JournalFile {
     }
 
     /// Whether the write-ahead log beside it belongs to it, judged by reading both.
-    func hasItsLog() throws(JournalFault) -> Bool {
-        do throws(SQLiteFault) {
-            return try JournalPair.belongTogether(at: path)
-        } catch {
-            throw JournalFault(error)
-        }
-    }
+    func hasItsLog() throws(JournalFault) -> Bool { try JournalPair.belongTogether(at: path) }
 
     /// Returns the identity of the file that has the name now.
     func identity() throws(JournalFault) -> FileIdentity {

@@ -13,7 +13,7 @@ enum JournalPair {
     ///
     /// - Returns: false when the two together are damaged, or when the file alone is sound and has something, other
     ///   than its oldest lines, that is missing together with the log.
-    static func belongTogether(at path: String) throws(SQLiteFault) -> Bool {
+    static func belongTogether(at path: String) throws(JournalFault) -> Bool {
         let alone = try content(path, .readAtRest)
         let both = try content(path, .read)
         switch (alone, both) {
@@ -31,8 +31,8 @@ enum JournalPair {
         }
     }
 
-    private static func content(_ path: String, _ access: SQLiteDatabase.Access) throws(SQLiteFault) -> Content {
-        do throws(SQLiteFault) {
+    private static func content(_ path: String, _ access: SQLiteDatabase.Access) throws(JournalFault) -> Content {
+        do throws(JournalFault) {
             let database = try SQLiteDatabase(path, access)
             return .database(database, try JournalSchema.look(at: database))
         } catch {
@@ -41,8 +41,8 @@ enum JournalPair {
         }
     }
 
-    private static func isSound(_ database: SQLiteDatabase) throws(SQLiteFault) -> Bool {
-        do throws(SQLiteFault) {
+    private static func isSound(_ database: SQLiteDatabase) throws(JournalFault) -> Bool {
+        do throws(JournalFault) {
             let check = try database.prepare("PRAGMA integrity_check(1)")
             return try check.step() && check.string(0) == "ok"
         } catch {
@@ -52,8 +52,8 @@ enum JournalPair {
     }
 
     /// Whether `both` has the lines of `alone`, but for the oldest, which may have been deleted, and their runs.
-    private static func contains(_ both: SQLiteDatabase, _ alone: SQLiteDatabase) throws(SQLiteFault) -> Bool {
-        do throws(SQLiteFault) {
+    private static func contains(_ both: SQLiteDatabase, _ alone: SQLiteDatabase) throws(JournalFault) -> Bool {
+        do throws(JournalFault) {
             guard let newest = try alone.integer("SELECT max(id) FROM lines WHERE type <> 'gap'") else { return true }
             let first = try both.integer("SELECT min(id) FROM lines") ?? .max
             let runs = try alone.prepare("SELECT run, name, base FROM runs WHERE run >= ? AND run <= ?")

@@ -1,4 +1,5 @@
-internal import Reactor
+internal import Feed
+package import Reactor
 
 /// The position of a line in a journal: its run's number there, and its offset in the run. Later lines have greater
 /// ones.
@@ -59,6 +60,36 @@ package struct JournalRun: Sendable, Equatable {
         // As unsigned numbers, the difference cannot overflow.
         guard sequence >= base, UInt(bitPattern: sequence &- base) <= UInt(JournalPlace.most) else { return nil }
         return JournalPlace(run: number, offset: Int64(sequence &- base))
+    }
+
+    /// Returns the `hello` and `stats` with which a connection begins that gets the run's lines: newly written, because a
+    /// file may contain anything.
+    ///
+    /// - Parameters:
+    ///   - time: the time of the lines; nil for that of the run's own `hello`.
+    ///   - first: the first line's sequence number.
+    ///   - next: the number behind the last line.
+    ///   - stats: the run's `stats` at the first line; nil for none.
+    /// - Returns: nil when the run's own `hello` is none.
+    package func greeting(
+        at time: Timestamp?, isFiltered: Bool, from first: Int, to next: Int, _ stats: [UInt8]?
+    ) -> [UInt8]? {
+        guard let line = try? LineDecoder.decode(self.hello.filter { $0 != 0x0A }[...]),
+            case .hello(let hello) = line.body
+        else { return nil }
+        let time = time ?? line.time
+        let identity = AgentIdentity(
+            run: RunName.isValid(name) ? name : hello.run, version: hello.app.version ?? "",
+            started: hello.app.started ?? line.time, host: hello.host)
+        let lines = ControlLine.hello(
+            time: time, identity: identity, isFiltered: isFiltered, interval: hello.interval, history: hello.history,
+            firstSequence: first, nextSequence: next)
+        if let stats, stats.firstIndex(of: 0x0A) == stats.count - 1, stats.count <= LineEncoder.longestLine,
+            let line = try? LineDecoder.decode(stats.dropLast()), case .stats = line.body
+        {
+            return lines + stats
+        }
+        return lines + ControlLine.stats(time: time, asOf: max(0, first - 1), endpoints: [], sources: [])
     }
 
     /// The sequence number of the line at this place.

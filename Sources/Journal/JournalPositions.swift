@@ -52,7 +52,7 @@ struct JournalPositions {
     private static let slew = Duration.seconds(60)
 
     /// Writes the remembered positions, within the current transaction.
-    mutating func write() throws(SQLiteFault) {
+    mutating func write() throws(JournalFault) {
         defer { (new, order, gone) = ([:], [], []) }
         if !gone.isEmpty, try isThere {
             let delete = try database.prepare("DELETE FROM positions WHERE agent = ?1")
@@ -88,13 +88,13 @@ struct JournalPositions {
     }
 
     private var isThere: Bool {
-        get throws(SQLiteFault) {
+        get throws(JournalFault) {
             try database.integer("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'positions'") == 1
         }
     }
 
     /// Returns all positions, the newest run of each agent last.
-    func read() throws(SQLiteFault) -> [AgentPosition] {
+    func read() throws(JournalFault) -> [AgentPosition] {
         guard try isThere else { return [] }
         let rows = try database.prepare("SELECT agent, run, seq, stream FROM positions ORDER BY rowid")
         var positions: [AgentPosition] = []

@@ -23,7 +23,7 @@ struct JournalRetention {
     private let delete: SQLiteStatement
     private let newest: SQLiteStatement
 
-    init(_ database: SQLiteDatabase, _ settings: JournalSettings, pageSize: Int64) throws(SQLiteFault) {
+    init(_ database: SQLiteDatabase, _ settings: JournalSettings, pageSize: Int64) throws(JournalFault) {
         age = settings.age
         // A sixteenth is kept free for lines that come during the deletion.
         mostUsed = Int64(settings.bytes - settings.bytes / 16) / pageSize
@@ -45,27 +45,27 @@ struct JournalRetention {
     }
 
     /// Whether there are lines to delete.
-    func isDue(at time: Timestamp) throws(SQLiteFault) -> Bool {
+    func isDue(at time: Timestamp) throws(JournalFault) -> Bool {
         guard let oldest = try oldest.integer() else { return false }
         if try isTooLarge { return true }
         return try oldest < firstYoung(at: time)
     }
 
     /// The number of pages in use.
-    var used: Int64 { get throws(SQLiteFault) { try (pages.integer() ?? 0) - (freePages.integer() ?? 0) } }
+    var used: Int64 { get throws(JournalFault) { try (pages.integer() ?? 0) - (freePages.integer() ?? 0) } }
 
-    private var isTooLarge: Bool { get throws(SQLiteFault) { try used > mostUsed } }
+    private var isTooLarge: Bool { get throws(JournalFault) { try used > mostUsed } }
 
     /// The place from which lines are young enough, by the first young mark: later marks may come from a wrong clock.
     /// The age of lines before it, written while the clock was ahead, is unknown: they are deleted with it.
-    private func firstYoung(at time: Timestamp) throws(SQLiteFault) -> Int64 {
+    private func firstYoung(at time: Timestamp) throws(JournalFault) -> Int64 {
         firstYoung.bind(1, (time - age).microseconds)
         firstYoung.bind(2, (time + Self.tolerance).microseconds)
         return try firstYoung.integer() ?? .min
     }
 
     /// A sentence for when the clock was ahead as the newest lines were written; nil when it was not.
-    func notice(at time: Timestamp) throws(SQLiteFault) -> String? {
+    func notice(at time: Timestamp) throws(JournalFault) -> String? {
         guard let newest = try newest.integer(), newest > (time + Self.tolerance).microseconds else { return nil }
         let days = (newest - time.microseconds) / 86_400_000_000
         return "its newest lines were written by a clock \(days) \(days == 1 ? "day" : "days") ahead of the one now: "
@@ -75,7 +75,7 @@ struct JournalRetention {
     /// Deletes old lines, within a transaction.
     ///
     /// - Returns: the number of deleted lines; 0 when the only line left has the greatest id, `Int64.max`.
-    func letGo(in database: SQLiteDatabase, at time: Timestamp) throws(SQLiteFault) -> Int {
+    func letGo(in database: SQLiteDatabase, at time: Timestamp) throws(JournalFault) -> Int {
         let firstYoung = try firstYoung(at: time)
         let free = try freePages.integer() ?? 0
         var (count, freed) = (0, Int64(0))
@@ -96,7 +96,7 @@ struct JournalRetention {
     }
 
     /// Deletes the rows that belonged only to deleted lines.
-    private func letGoOfRest(in database: SQLiteDatabase) throws(SQLiteFault) {
+    private func letGoOfRest(in database: SQLiteDatabase) throws(JournalFault) {
         // Without any line, the newest rows are kept: the next start needs the last run.
         let first = try oldest.integer() ?? .max
         try database.execute("DELETE FROM stats WHERE id < (SELECT max(id) FROM stats WHERE id <= ?1)", first)

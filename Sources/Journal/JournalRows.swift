@@ -28,7 +28,7 @@ package final class JournalRows {
         }
         // Read the identity before opening, or a replacement in between would be missed.
         identity = try? FileIdentity(at: file)
-        do throws(SQLiteFault) {
+        do throws(JournalFault) {
             database = try Self.database(file)
             let columns =
                 "SELECT id, time, type, source, series, value, line FROM lines WHERE id BETWEEN ? AND ? ORDER BY id"
@@ -40,19 +40,27 @@ package final class JournalRows {
         trace = try? JournalTrace(journal)
     }
 
-    private static func database(_ file: String) throws(SQLiteFault) -> SQLiteDatabase {
-        do throws(SQLiteFault) {
-            let database = try SQLiteDatabase(file, .read)
-            try check(database)
-            return database
+    private static func database(_ file: String) throws(JournalFault) -> SQLiteDatabase {
+        do throws(JournalFault) {
+            return try database(file, .read)
         } catch {
             // SQLite may lack permission or room for the index, but can read a journal without a log without one.
             guard [SQLITE_CANTOPEN, SQLITE_READONLY].contains(error.code & 0xFF) || error.isWantOfRoom, isAtRest(file)
             else { throw error }
-            let database = try SQLiteDatabase(file, .readAtRest)
-            try check(database)
-            return database
+            return try database(file, .readAtRest)
         }
+    }
+
+    private static func database(_ file: String, _ access: SQLiteDatabase.Access) throws(JournalFault) -> SQLiteDatabase
+    {
+        let database = try SQLiteDatabase(file, access)
+        let found = try JournalSchema.look(at: database)
+        // An agent would move a journal with these changes aside, but it can be read.
+        if ![.changed("marks"), .changed("lines_time"), .changed("positions")].contains(found), let fault = found.fault
+        {
+            throw fault
+        }
+        return database
     }
 
     /// Checks that the file can be a journal. Resolves symbolic links: a user may name one, but SQLite follows none.
@@ -94,7 +102,7 @@ package final class JournalRows {
         return stat(file + "-wal", &status) != 0 || status.st_size == 0
     }
 
-    private static func reason(_ fault: SQLiteFault, _ file: String) -> String {
+    private static func reason(_ fault: JournalFault, _ file: String) -> String {
         switch fault.code & 0xFF {
         case SQLITE_NOTADB: "no journal: it is no SQLite database"
         case SQLITE_CANTOPEN, SQLITE_READONLY:
@@ -105,22 +113,6 @@ package final class JournalRows {
             }
         default: fault.reason
         }
-    }
-
-    /// - Throws: `SQLiteFault` when it is not a journal of this version, as far as it is read here.
-    private static func check(_ database: SQLiteDatabase) throws(SQLiteFault) {
-        let reason: String
-        switch try JournalSchema.look(at: database) {
-        // An agent would move a journal with these changes aside, but it can be read.
-        case .journal, .changed("marks"), .changed("lines_time"), .changed("positions"): return
-        case .nothing, .stranger: reason = "no journal, but another program's database"
-        case .version(let found) where found > JournalSchema.version:
-            reason =
-                "written by a later version of catwatch: its schema is \(found), and \(JournalSchema.version) is what this one reads"
-        case .version(let found): reason = "no journal: nothing has a schema of version \(found)"
-        case .changed(let name): reason = "no journal: its table \(name) is another one, or missing"
-        }
-        throw SQLiteFault(code: SQLITE_ERROR, reason: reason)
     }
 
     /// Whether the file or its log was removed or replaced since, so that new lines go elsewhere.
@@ -161,8 +153,8 @@ package final class JournalRows {
     /// - Returns: the place of the last row that was passed; nil for none.
     package func rows(
         in places: ClosedRange<JournalPlace>, isReversed: Bool = false, atMost most: Int = 4_096,
-        _ take: (Row) throws(SQLiteFault) -> Bool
-    ) throws(SQLiteFault) -> JournalPlace? {
+        _ take: (Row) throws(JournalFault) -> Bool
+    ) throws(JournalFault) -> JournalPlace? {
         let statement = isReversed ? backwards : forwards
         statement.bind(1, places.lowerBound.id)
         statement.bind(2, places.upperBound.id)
@@ -182,7 +174,7 @@ package final class JournalRows {
     /// - Parameter until: not included.
     package func places(
         from: Timestamp?, until: Timestamp?
-    ) throws(SQLiteFault) -> ClosedRange<JournalPlace>? {
+    ) throws(JournalFault) -> ClosedRange<JournalPlace>? {
         guard from != nil || until != nil else { return JournalPlace(id: 0)...JournalPlace(id: .max) }
         let statement = try database.prepare("SELECT min(id), max(id) FROM lines WHERE time >= ? AND time < ?")
         statement.bind(1, from?.microseconds ?? .min)
@@ -194,7 +186,7 @@ package final class JournalRows {
     }
 
     /// Counts the places in a range, for showing progress.
-    package func reach(of places: ClosedRange<JournalPlace>) throws(SQLiteFault) -> JournalReach {
+    package func reach(of places: ClosedRange<JournalPlace>) throws(JournalFault) -> JournalReach {
         var reach = JournalReach()
         let runs = try database.prepare(
             """
@@ -212,27 +204,18 @@ package final class JournalRows {
     }
 
     /// The run with this number; nil when it is unknown.
-    package func run(_ number: Int64) throws(SQLiteFault) -> JournalRun? {
-        let runs = try database.prepare("SELECT name, base, ended, hello FROM runs WHERE run = ?")
-        runs.bind(1, number)
-        guard try runs.step() else { return nil }
-        return JournalRun(
-            number: number, name: runs.string(0), base: Int(runs.integer(1)),
-            ended: runs.integerIfAny(2) == nil ? nil : runs.string(2), hello: runs.bytes(3) + [0x0A])
-    }
+    package func run(_ number: Int64) throws(JournalFault) -> JournalRun? { try database.row("WHERE run = ?1", number) }
 
     /// The place where the run's line with this sequence number is, or would be; nil when nothing of the run is kept.
-    package func place(of sequence: Int, in run: String) throws(SQLiteFault) -> JournalPlace? {
+    package func place(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
         try database.place(of: sequence, in: run)
     }
 
     /// The last deleted sequence number of a run; 0 for none, nil when the run is unknown.
-    package func gone(of run: Int64) throws(SQLiteFault) -> Int? {
-        try database.integer("SELECT gone FROM runs WHERE run = \(run)").map { Int($0) }
-    }
+    package func gone(of run: Int64) throws(JournalFault) -> Int? { try database.gone(of: run) }
 
     /// The last place of a run that has a line; for the newest run, which may continue, the last possible place.
-    package func end(of run: Int64) throws(SQLiteFault) -> JournalPlace {
+    package func end(of run: Int64) throws(JournalFault) -> JournalPlace {
         let end = JournalPlace(run: run, offset: JournalPlace.most)
         guard try database.integer("SELECT id FROM lines WHERE id > \(end.id) LIMIT 1") != nil else { return end }
         return try database.integer("SELECT max(id) FROM lines WHERE id <= \(end.id)").map(JournalPlace.init(id:))
@@ -240,17 +223,12 @@ package final class JournalRows {
     }
 
     /// The place, behind this one in the same run, from which the next `stats` line holds; nil for none.
-    package func nextStats(behind place: JournalPlace) throws(SQLiteFault) -> JournalPlace? {
+    package func nextStats(behind place: JournalPlace) throws(JournalFault) -> JournalPlace? {
         try database.integer(
             "SELECT min(id) FROM stats WHERE id > \(place.id) AND id <= \(place.id | JournalPlace.most)"
         ).map(JournalPlace.init(id:))
     }
 
     /// The `stats` line that holds at a place; nil for none.
-    package func stats(at place: JournalPlace) throws(SQLiteFault) -> [UInt8]? {
-        let stats = try database.prepare("SELECT line FROM stats WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1")
-        stats.bind(1, place.run << JournalPlace.bits)
-        stats.bind(2, place.id)
-        return try stats.step() ? stats.bytes(0) + [0x0A] : nil
-    }
+    package func stats(at place: JournalPlace) throws(JournalFault) -> [UInt8]? { try database.stats(at: place) }
 }

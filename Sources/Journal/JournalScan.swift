@@ -31,7 +31,7 @@ struct JournalScan {
     ///
     /// - Returns: whether there is more to read.
     /// - Throws: the damage it finds.
-    mutating func step(in database: SQLiteDatabase) throws(SQLiteFault) -> Bool {
+    mutating func step(in database: SQLiteDatabase) throws(JournalFault) -> Bool {
         let count = readFaults.count
         if count != known { (progress, known) = (.begin, count) }
         switch progress {
@@ -54,7 +54,7 @@ struct JournalScan {
 
     private func lines(
         after last: Int64, until end: Int64, in database: SQLiteDatabase
-    ) throws(SQLiteFault) -> Progress {
+    ) throws(JournalFault) -> Progress {
         // SQLite has to read all of a text to find its length.
         let lines = try database.prepare("SELECT id, length(line) FROM lines WHERE id > ? AND id <= ? ORDER BY id")
         var (last, rows, bytes) = (last, 0, Int64(0))
@@ -71,7 +71,7 @@ struct JournalScan {
 
     private func times(
         after last: (time: Int64, id: Int64), until end: Int64, in database: SQLiteDatabase
-    ) throws(SQLiteFault) -> Progress {
+    ) throws(JournalFault) -> Progress {
         let times = try database.prepare(
             "SELECT time, id FROM lines INDEXED BY lines_time WHERE (time, id) > (?, ?) AND time <= ? ORDER BY time, id"
         )
@@ -89,7 +89,7 @@ struct JournalScan {
     }
 
     /// A page that is linked twice, or in a circle, gives rows out of order, and could be read for ever.
-    private static func check(_ isInOrder: Bool) throws(SQLiteFault) {
-        guard isInOrder else { throw SQLiteFault(notOurs: "it has its rows out of order") }
+    private static func check(_ isInOrder: Bool) throws(JournalFault) {
+        guard isInOrder else { throw JournalFault(.corrupt, "it has its rows out of order") }
     }
 }

@@ -111,20 +111,25 @@ enum JournalSchema {
         /// A journal in which this table or index differs; those before it in the list are as expected.
         case changed(String)
 
-        /// The reason why the file must not be written to; nil when it may.
-        var fault: String? {
+        /// The reason why the file is no journal to write to; nil when it is.
+        var fault: JournalFault? {
             switch self {
             case .journal: nil
-            case .nothing: "it is empty"
-            case .stranger: "it is another program's database"
-            case .version(let found):
-                "it is a journal of version \(found), and this catwatch writes version \(JournalSchema.version)"
-            case .changed(let name): "it has another table \(name)"
+            case .nothing: JournalFault(.corrupt, "no journal yet: it is empty")
+            case .stranger: JournalFault(.corrupt, "no journal, but another program's database")
+            case .version(let found) where found > JournalSchema.version:
+                JournalFault(
+                    .corrupt,
+                    "written by a later version of catwatch: its schema is \(found), and "
+                        + "\(JournalSchema.version) is what this one reads")
+            case .version(let found): JournalFault(.corrupt, "no journal: nothing has a schema of version \(found)")
+            case .changed(let name):
+                JournalFault(.corrupt, "no journal: its table \(name) is another one, or missing")
             }
         }
     }
 
-    static func look(at database: SQLiteDatabase) throws(SQLiteFault) -> Finding {
+    static func look(at database: SQLiteDatabase) throws(JournalFault) -> Finding {
         let (application, found) = (
             try database.integer("PRAGMA application_id"), try database.integer("PRAGMA user_version")
         )
@@ -147,7 +152,7 @@ enum JournalSchema {
     }
 
     /// Creates the tables in an empty file.
-    static func make(in database: SQLiteDatabase) throws(SQLiteFault) {
+    static func make(in database: SQLiteDatabase) throws(JournalFault) {
         let statements = (Self.tables.map(\.value) + views).joined(separator: ";\n")
         try database.run(
             "BEGIN IMMEDIATE; PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version);"

@@ -40,32 +40,28 @@ final class JournalWriter {
     ) throws(JournalFault) {
         self.file = file
         scan = JournalScan(readFaults)
-        do throws(SQLiteFault) {
-            database = try Self.database(file)
-            let mode = try database.prepare("PRAGMA journal_mode = WAL")
-            guard try mode.step(), mode.string(0) == "wal" else {
-                throw SQLiteFault(notHere: "its file system does not let memory be shared")
-            }
-            mode.reset()
-            if try JournalSchema.look(at: database) == .nothing { try JournalSchema.make(in: database) }
-            pageSize = try database.integer("PRAGMA page_size") ?? 4_096
-            try database.run(
-                "PRAGMA synchronous = \(settings.sync.rawValue);"
-                    + "PRAGMA journal_size_limit = \(2 * Self.loggedBytes);"
-                    // Deleted pages are not overwritten with zeros.
-                    + "PRAGMA secure_delete = OFF")
-            // This connection does not know yet how much of an already large log can be checkpointed.
-            if file.loggedBytes >= Self.mostLoggedBytes { try database.checkpoint() }
-            begin = try database.prepare("BEGIN IMMEDIATE")
-            commit = try database.prepare("COMMIT")
-            rollback = try database.prepare("ROLLBACK")
-            pageCount = try database.prepare("PRAGMA page_count")
-            rows = try RowWriter(database, after: earlier)
-            retention = try JournalRetention(database, settings, pageSize: pageSize)
-            database.keepLogAtClose(false)
-        } catch {
-            throw JournalFault(error)
+        database = try Self.database(file)
+        let mode = try database.prepare("PRAGMA journal_mode = WAL")
+        guard try mode.step(), mode.string(0) == "wal" else {
+            throw JournalFault(.disk, "its file system does not let memory be shared")
         }
+        mode.reset()
+        if try JournalSchema.look(at: database) == .nothing { try JournalSchema.make(in: database) }
+        pageSize = try database.integer("PRAGMA page_size") ?? 4_096
+        try database.run(
+            "PRAGMA synchronous = \(settings.sync.rawValue);"
+                + "PRAGMA journal_size_limit = \(2 * Self.loggedBytes);"
+                // Deleted pages are not overwritten with zeros.
+                + "PRAGMA secure_delete = OFF")
+        // This connection does not know yet how much of an already large log can be checkpointed.
+        if file.loggedBytes >= Self.mostLoggedBytes { try database.checkpoint() }
+        begin = try database.prepare("BEGIN IMMEDIATE")
+        commit = try database.prepare("COMMIT")
+        rollback = try database.prepare("ROLLBACK")
+        pageCount = try database.prepare("PRAGMA page_count")
+        rows = try RowWriter(database, after: earlier)
+        retention = try JournalRetention(database, settings, pageSize: pageSize)
+        database.keepLogAtClose(false)
         identity = try file.identity()
         log = file.logIdentity
         readFaults.trace = try JournalTrace(file)
@@ -87,34 +83,35 @@ final class JournalWriter {
         return file.logIdentity == log && (pages == 0 || file.loggedBytes >= 32 + pages * (pageSize + 24))
     }
 
-    private static func database(_ file: JournalFile) throws(SQLiteFault) -> SQLiteDatabase {
-        do throws(SQLiteFault) {
+    private static func database(_ file: JournalFile) throws(JournalFault) -> SQLiteDatabase {
+        do throws(JournalFault) {
             let database = try SQLiteDatabase(file.path, .write)
             let found = try JournalSchema.look(at: database)
-            if found != .nothing, let words = found.fault { throw SQLiteFault(notOurs: words) }
+            if found != .nothing, let fault = found.fault { throw fault }
             return database
         } catch {
             guard error.isOutOfMemory else { throw error }
-            throw SQLiteFault(notOurs: "its schema takes more memory than a journal's")
+            throw JournalFault(.corrupt, "its schema takes more memory than a journal's")
         }
     }
 
     // MARK: Commits
 
-    func commit(_ pieces: [JournalPiece], at time: Timestamp) throws(SQLiteFault) {
+    func commit(_ pieces: [JournalPiece], at time: Timestamp) throws(JournalFault) {
         try checkFile()
-        try inTransaction { () throws(SQLiteFault) in try rows.write(pieces, at: time) }
+        try inTransaction { () throws(JournalFault) in try rows.write(pieces, at: time) }
     }
 
     /// Commits all of `body`, or nothing.
-    private func inTransaction(_ body: () throws(SQLiteFault) -> Void) throws(SQLiteFault) {
+    private func inTransaction(_ body: () throws(JournalFault) -> Void) throws(JournalFault) {
         if Int64(database.loggedPages) * pageSize >= Self.mostLoggedBytes, try !database.restartLog() {
-            throw SQLiteFault(
-                held: "somebody who reads the journal keeps its log from being put into it, which has "
+            throw JournalFault(
+                .held,
+                "somebody who reads the journal keeps its log from being put into it, which has "
                     + "\(Self.mostLoggedBytes >> 20) MiB")
         }
         let before = rows
-        do throws(SQLiteFault) {
+        do throws(JournalFault) {
             try begin.run()
             try body()
             // Reserves room in the file for everything in the log, so that a full disk cannot prevent the checkpoint.
@@ -130,18 +127,18 @@ final class JournalWriter {
     }
 
     /// Throws if the file or its log was removed or replaced: written lines would be lost.
-    private func checkFile() throws(SQLiteFault) {
-        guard isInPlace else { throw SQLiteFault(notHere: "it was removed or replaced") }
+    private func checkFile() throws(JournalFault) {
+        guard isInPlace else { throw JournalFault(.disk, "it was removed or replaced") }
         guard !hasItsLog else { return }
         // Another program may have checkpointed and restarted the log; a checkpoint tells us.
         let isKnown = try? database.checkpoint()
         guard !hasItsLog else { return }
-        if isKnown == false { throw SQLiteFault(held: "somebody else is putting its log into it") }
-        throw SQLiteFault(notOurs: "its log \(file.path)-wal was removed, replaced or cut off")
+        if isKnown == false { throw JournalFault(.held, "somebody else is putting its log into it") }
+        throw JournalFault(.corrupt, "its log \(file.path)-wal was removed, replaced or cut off")
     }
 
     /// - Returns: whether there is more to do.
-    func tidy(at time: Timestamp) throws(SQLiteFault) -> Bool {
+    func tidy(at time: Timestamp) throws(JournalFault) -> Bool {
         try checkpointIfDue()
         let now = try retention.used
         // Delete twice as much as has come since, or a feed without pauses would be faster.
@@ -149,7 +146,7 @@ final class JournalWriter {
         used = now
         while try retention.isDue(at: time) {
             var count = 0
-            try inTransaction { () throws(SQLiteFault) in count = try retention.letGo(in: database, at: time) }
+            try inTransaction { () throws(JournalFault) in count = try retention.letGo(in: database, at: time) }
             guard count > 0 else { break }
             try checkpointIfDue()
             let left = try retention.used
@@ -159,36 +156,20 @@ final class JournalWriter {
         return try scan.step(in: database)
     }
 
-    private func checkpointIfDue() throws(SQLiteFault) {
+    private func checkpointIfDue() throws(JournalFault) {
         if Int64(database.pagesToCheckpoint) * pageSize >= Self.loggedBytes { try database.checkpoint() }
     }
 
-    /// A sentence about the journal's lines at this time; nil for none.
-    func notice(at time: Timestamp) throws(JournalFault) -> String? {
-        do throws(SQLiteFault) {
-            return try retention.notice(at: time)
-        } catch {
-            throw JournalFault(error)
+    /// The result of opening the journal.
+    ///
+    /// - Parameter notice: the sentence about a repair, if there was one.
+    func opening(_ notice: String?, at time: Timestamp) throws(JournalFault) -> JournalOpening {
+        var opening = JournalOpening(notice: notice, positions: try JournalPositions(database).read())
+        if notice == nil { opening.notice = try retention.notice(at: time) }
+        // Readers get this name, so an invalid one is dropped.
+        if let run = try database.newestRun(), RunName.isValid(run.name) {
+            opening.lastRun = LastRun(name: run.name, durable: try database.lastKept(of: run), ended: run.ended)
         }
-    }
-
-    /// The last position that the journal has of each agent of a fleet.
-    func knownPositions() throws(JournalFault) -> [AgentPosition] {
-        do throws(SQLiteFault) {
-            return try JournalPositions(database).read()
-        } catch {
-            throw JournalFault(error)
-        }
-    }
-
-    /// The previous run as the journal has it.
-    func lastRun() throws(JournalFault) -> LastRun? {
-        do throws(SQLiteFault) {
-            // Readers get this name, so an invalid one is dropped.
-            guard let run = try database.newestRun(), RunName.isValid(run.name) else { return nil }
-            return LastRun(name: run.name, durable: try database.lastKept(of: run), ended: run.ended)
-        } catch {
-            throw JournalFault(error)
-        }
+        return opening
     }
 }

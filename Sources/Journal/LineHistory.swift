@@ -7,9 +7,11 @@ package struct JournalQuery: Sendable {
     /// The latest time, not included.
     package var until: Timestamp?
     /// Whether the newest come first.
-    package var isReversed = false
+    package var isReversed: Bool
 
-    package init() {}
+    package init(from: Timestamp? = nil, until: Timestamp? = nil, isReversed: Bool = false) {
+        (self.from, self.until, self.isReversed) = (from, until, isReversed)
+    }
 }
 
 /// Successive lines of one run.

@@ -60,29 +60,6 @@ package struct JournalSettings: Sendable, Equatable {
     package init() {}
 }
 
-/// The reason why a journal failed.
-package struct JournalFault: Error, Sendable, Equatable {
-    package enum Kind: Sendable, Equatable {
-        /// A reader prevents checkpoints, and the log has reached its limit.
-        case held
-        /// The open file is unusable; opening the journal again moves damaged files aside.
-        case corrupt
-        /// The disk or file: full, missing, read-only, or another user's.
-        case disk
-        /// Another agent writes it; the reason names its process.
-        case taken
-    }
-
-    package var kind: Kind
-    /// A sentence for people.
-    package var reason: String
-
-    /// The path and the reason; the path only once.
-    package func text(at path: String) -> String { reason.hasPrefix(path) ? reason : "\(path): \(reason)" }
-
-    package init(_ kind: Kind, _ reason: String) { (self.kind, self.reason) = (kind, reason) }
-}
-
 /// Keeps lines beyond the life of the process. Blocks; used by one thread at a time, never the loop's.
 package protocol LineStore: AnyObject, Sendable {
     /// Opens the journal, and repairs it or moves it aside when it is damaged. May be called again after a fault; then

@@ -44,7 +44,7 @@ struct RowWriter {
     }
 
     /// - Parameter earlier: the run of the lines that this process wrote last, to this file or to another in its place.
-    init(_ database: SQLiteDatabase, after earlier: JournalRun?) throws(SQLiteFault) {
+    init(_ database: SQLiteDatabase, after earlier: JournalRun?) throws(JournalFault) {
         self.database = database
         self.earlier = earlier
         insert = try database.prepare("INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING")
@@ -52,13 +52,13 @@ struct RowWriter {
         mark = try database.prepare("INSERT INTO marks VALUES (?, ?) ON CONFLICT (id) DO NOTHING")
     }
 
-    mutating func write(_ pieces: [JournalPiece], at time: Timestamp) throws(SQLiteFault) {
+    mutating func write(_ pieces: [JournalPiece], at time: Timestamp) throws(JournalFault) {
         try keepRun(at: time)
         for piece in pieces { try write(piece, at: time) }
         try positions.write()
     }
 
-    private mutating func write(_ piece: JournalPiece, at time: Timestamp) throws(SQLiteFault) {
+    private mutating func write(_ piece: JournalPiece, at time: Timestamp) throws(JournalFault) {
         switch piece {
         case .greeting(let lines):
             // Written with its first line, so that a feed that only sends greetings takes no room.
@@ -66,8 +66,8 @@ struct RowWriter {
             isFleet = greeting?.isFleet ?? isFleet
         case .lines(let span):
             var sequence = span.sequences.lowerBound
-            try span.withUnsafeBytes { bytes throws(SQLiteFault) in
-                try bytes.forEachLine { line throws(SQLiteFault) in
+            try span.withUnsafeBytes { bytes throws(JournalFault) in
+                try bytes.forEachLine { line throws(JournalFault) in
                     try insert(line, as: sequence, at: time)
                     if isFleet { positions.note(line) }
                     sequence = sequence.addingSaturated(1)
@@ -86,7 +86,7 @@ struct RowWriter {
 
     private mutating func insert(
         _ line: UnsafeRawBufferPointer, as sequence: Int, at time: Timestamp, isGap: Bool = false
-    ) throws(SQLiteFault) {
+    ) throws(JournalFault) {
         let id = try place(of: sequence, at: time)
         let sinceMark: Duration? = lastMark.map { time - $0 }
         if sinceMark.map({ $0 >= Self.markPeriod || $0 < .zero }) ?? true {
@@ -136,11 +136,11 @@ struct RowWriter {
 
     /// Inserts a `gap` for missing lines, except those that are known to be kept or missing already.
     private mutating func insertGap(_ missing: ClosedRange<Int>, _ line: [UInt8], at time: Timestamp)
-        throws(SQLiteFault)
+        throws(JournalFault)
     {
         let id = try place(of: missing.lowerBound, at: time)
         guard let row = try database.run(id >> JournalPlace.bits) else {
-            throw SQLiteFault(notOurs: "it has lines of a run that it does not know")
+            throw JournalFault(.corrupt, "it has lines of a run that it does not know")
         }
         let known = try database.lastKnown(of: row)
         guard known >= missing.lowerBound else { return try insert(line, as: missing.lowerBound, at: time) }
@@ -152,14 +152,14 @@ struct RowWriter {
     }
 
     private mutating func insertGap(_ missing: ClosedRange<Int>, reason: String?, at time: Timestamp)
-        throws(SQLiteFault)
+        throws(JournalFault)
     {
         let line = ControlLine.gap(time: time, missing: missing, reason: reason ?? "journal")
         try insert(line, as: missing.lowerBound, at: time)
     }
 
-    private mutating func insert(_ line: [UInt8], as sequence: Int, at time: Timestamp) throws(SQLiteFault) {
-        try line.span.bytes.withUnsafeBytes { bytes throws(SQLiteFault) in
+    private mutating func insert(_ line: [UInt8], as sequence: Int, at time: Timestamp) throws(JournalFault) {
+        try line.span.bytes.withUnsafeBytes { bytes throws(JournalFault) in
             let end = bytes.last == 0x0A ? bytes.count - 1 : bytes.count
             try insert(UnsafeRawBufferPointer(rebasing: bytes[..<end]), as: sequence, at: time, isGap: true)
         }
@@ -169,7 +169,7 @@ struct RowWriter {
     /// comes.
     private mutating func endGap(
         _ gap: Line.Gap, at id: Int64, before sequence: Int, at time: Timestamp
-    ) throws(SQLiteFault) {
+    ) throws(JournalFault) {
         guard gap.from < sequence, sequence <= gap.to else { return }
         try database.execute("DELETE FROM lines WHERE id = ?1", id)
         try insertGap(gap.from...sequence - 1, reason: gap.reason, at: time)
@@ -181,12 +181,12 @@ struct RowWriter {
     /// The place of the line with this sequence number in the feed's run. A run has several rows when its numbers span
     /// too much, or when it returns after another run: the one with the greatest `base` not above the number counts.
     @inline(__always)
-    private mutating func place(of sequence: Int, at time: Timestamp) throws(SQLiteFault) -> Int64 {
+    private mutating func place(of sequence: Int, at time: Timestamp) throws(JournalFault) -> Int64 {
         if greeting == nil, let run, let place = run.place(of: sequence) { return place.id }
         return try findPlace(of: sequence, at: time).id
     }
 
-    private mutating func findPlace(of sequence: Int, at time: Timestamp) throws(SQLiteFault) -> JournalPlace {
+    private mutating func findPlace(of sequence: Int, at time: Timestamp) throws(JournalFault) -> JournalPlace {
         if let greeting {
             let known = try begin(greeting, with: sequence, at: time)
             self.greeting = nil
@@ -211,7 +211,7 @@ struct RowWriter {
     /// - Returns: the sequence number up to which the run's lines are kept or known to be missing; nil for a new run.
     private mutating func begin(
         _ greeting: Greeting, with sequence: Int, at time: Timestamp
-    ) throws(SQLiteFault) -> Int? {
+    ) throws(JournalFault) -> Int? {
         let earlier = try database.run(of: greeting.run, holding: .max)
         var known: Int?
         if let earlier { known = try database.lastKnown(of: earlier) }
@@ -241,7 +241,7 @@ struct RowWriter {
 
     /// Continues a run that returns, from this sequence number: records the gap since its last line, or ends a recorded
     /// gap where lines now come after all.
-    private mutating func join(_ sequence: Int, to known: Int, at time: Timestamp) throws(SQLiteFault) {
+    private mutating func join(_ sequence: Int, to known: Int, at time: Timestamp) throws(JournalFault) {
         if known > 0, known.addingSaturated(1) < sequence {
             return try insertGap(known + 1...sequence - 1, reason: nil, at: time)
         }
@@ -255,17 +255,19 @@ struct RowWriter {
 
     private func makeRun(
         _ name: String, base: Int, hello: Bytes, at time: Timestamp
-    ) throws(SQLiteFault) -> JournalRun {
+    ) throws(JournalFault) -> JournalRun {
         // Lines of runs that somebody deleted still occupy their places.
         let last = try database.integer("SELECT max(id) FROM lines").map { JournalPlace(id: $0).run } ?? 0
         let number = max(try database.newestRun()?.number ?? 0, last) + 1
-        guard 1...JournalPlace.mostRuns ~= number else { throw SQLiteFault(notOurs: "it has no numbers left for runs") }
+        guard 1...JournalPlace.mostRuns ~= number else {
+            throw JournalFault(.corrupt, "it has no numbers left for runs")
+        }
         let run = JournalRun(number: number, name: name, base: base, ended: nil, hello: Array(hello) + [0x0A])
         try add(run, at: time)
         return run
     }
 
-    private func add(_ run: JournalRun, at time: Timestamp) throws(SQLiteFault) {
+    private func add(_ run: JournalRun, at time: Timestamp) throws(JournalFault) {
         let statement = try database.prepare("INSERT INTO runs (run, name, base, begun, hello) VALUES (?, ?, ?, ?, ?)")
         statement.bind(1, run.number)
         statement.bind(2, run.name)
@@ -276,7 +278,7 @@ struct RowWriter {
     }
 
     /// Restores the current run's row if somebody deleted it; otherwise its lines would have no run name.
-    private func keepRun(at time: Timestamp) throws(SQLiteFault) {
+    private func keepRun(at time: Timestamp) throws(JournalFault) {
         guard let run, try database.integer("SELECT run FROM runs WHERE run = \(run.number)") == nil else { return }
         try add(run, at: time)
     }

@@ -28,8 +28,8 @@ final class SQLiteDatabase {
     /// The number of those pages that are in the file itself already.
     private var checkpointed: Int32 = 0
 
-    /// - Throws: `SQLiteFault`; only the first statement finds out that a file is no database.
-    init(_ path: String, _ access: Access) throws(SQLiteFault) {
+    /// - Throws: `JournalFault`; only the first statement finds out that a file is no database.
+    init(_ path: String, _ access: Access) throws(JournalFault) {
         sqlite3_hard_heap_limit64(Self.mostMemory)
         logged.initialize(to: 0)
         var opened: OpaquePointer?
@@ -41,7 +41,7 @@ final class SQLiteDatabase {
             }
         let name = access == .readAtRest ? Self.address(path) + "?immutable=1" : path
         let code = sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, nil)
-        guard let opened else { throw SQLiteFault(code: SQLITE_NOMEM, reason: "out of memory") }
+        guard let opened else { throw JournalFault(code: SQLITE_NOMEM, reason: "out of memory") }
         handle = opened
         sqlite3_extended_result_codes(opened, 1)
         guard code == SQLITE_OK else { throw fault(code) }
@@ -57,7 +57,7 @@ final class SQLiteDatabase {
             var growth = Self.growth
             sqlite3_file_control(opened, "main", SQLITE_FCNTL_CHUNK_SIZE, &growth)
             guard sqlite3_db_readonly(opened, "main") == 0 else {
-                throw SQLiteFault(code: SQLITE_READONLY, reason: "it may not be written to")
+                throw JournalFault(.disk, "it may not be written to")
             }
             sqlite3_wal_hook(
                 opened,
@@ -89,13 +89,13 @@ final class SQLiteDatabase {
     }
 
     /// Runs statements and ignores their rows, if any.
-    func run(_ statements: String) throws(SQLiteFault) {
+    func run(_ statements: String) throws(JournalFault) {
         let code = sqlite3_exec(handle, statements, nil, nil, nil)
         guard code == SQLITE_OK else { throw fault(code) }
     }
 
     /// Compiles one statement, to be used often.
-    func prepare(_ statement: String) throws(SQLiteFault) -> SQLiteStatement {
+    func prepare(_ statement: String) throws(JournalFault) -> SQLiteStatement {
         var compiled: OpaquePointer?
         let code = sqlite3_prepare_v3(handle, statement, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
         guard code == SQLITE_OK, let compiled else { throw fault(code) }
@@ -103,7 +103,7 @@ final class SQLiteDatabase {
     }
 
     /// The first column of the first row as a number; nil for no row, or a NULL.
-    func integer(_ statement: String) throws(SQLiteFault) -> Int64? {
+    func integer(_ statement: String) throws(JournalFault) -> Int64? {
         let prepared = try prepare(statement)
         return try prepared.step() ? prepared.integerIfAny(0) : nil
     }
@@ -127,7 +127,7 @@ final class SQLiteDatabase {
     ///
     /// - Returns: false when another connection is doing that.
     @discardableResult
-    func checkpoint() throws(SQLiteFault) -> Bool {
+    func checkpoint() throws(JournalFault) -> Bool {
         var (pages, done): (Int32, Int32) = (0, 0)
         let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, &pages, &done)
         guard code & 0xFF != SQLITE_BUSY else { return false }
@@ -144,7 +144,7 @@ final class SQLiteDatabase {
     /// Checkpoints all of the log, so that it restarts.
     ///
     /// - Returns: false when a reader or a writer prevents that.
-    func restartLog(_ restart: LogRestart = .overwrite) throws(SQLiteFault) -> Bool {
+    func restartLog(_ restart: LogRestart = .overwrite) throws(JournalFault) -> Bool {
         sqlite3_busy_timeout(handle, 50)
         defer { sqlite3_busy_timeout(handle, 1_000) }
         let code = sqlite3_wal_checkpoint_v2(
@@ -156,15 +156,15 @@ final class SQLiteDatabase {
     }
 
     /// Reserves disk space for this number of pages, so that checkpoints always have room.
-    func reserve(pages: Int64, of size: Int64) throws(SQLiteFault) {
+    func reserve(pages: Int64, of size: Int64) throws(JournalFault) {
         var bytes = pages * size
         let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_SIZE_HINT, &bytes)
         guard code != SQLITE_OK else { return }
         let words = strerror(errno).map { ": " + String(cString: $0) } ?? ""
-        throw SQLiteFault(code: SQLITE_FULL, reason: "there is no room for \(bytes >> 10) KiB\(words)")
+        throw JournalFault(.disk, "there is no room for \(bytes >> 10) KiB\(words)")
     }
 
-    func fault(_ code: Int32) -> SQLiteFault {
+    func fault(_ code: Int32) -> JournalFault {
         var reason = sqlite3_errmsg(handle).map { String(cString: $0) } ?? "error \(code)"
         let system = sqlite3_system_errno(handle)
         // SQLITE_IOERR_SHORT_READ, whose macro is not imported; in FILE itself, SQLite reads missing bytes as zeros.
@@ -173,6 +173,6 @@ final class SQLiteDatabase {
         } else if system != 0, [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xFF), let words = strerror(system) {
             reason += ": " + String(cString: words)
         }
-        return SQLiteFault(code: code, reason: reason, systemCode: system)
+        return JournalFault(code: code, reason: reason, systemCode: system)
     }
 }

@@ -20,13 +20,13 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     }
 
     package func place(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
-        try use { database throws(SQLiteFault) in try database.place(of: sequence, in: run) }
+        try use { database throws(JournalFault) in try database.place(of: sequence, in: run) }
     }
 
     package func page(
         _ query: JournalQuery, behind place: JournalPlace?, bytes: Int
     ) throws(JournalFault) -> JournalPage? {
-        try use { database throws(SQLiteFault) in
+        try use { database throws(JournalFault) in
             guard let bounds = try bounds(of: query, in: database) else { return nil }
             var (low, high) = (bounds.lowerBound, bounds.upperBound)
             if let place {
@@ -56,16 +56,16 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     // MARK: The file
 
     private func use<Value>(
-        _ body: (SQLiteDatabase) throws(SQLiteFault) -> Value
+        _ body: (SQLiteDatabase) throws(JournalFault) -> Value
     ) throws(JournalFault) -> Value {
         let database = try database()
-        do throws(SQLiteFault) {
+        do throws(JournalFault) {
             return try body(database)
         } catch {
             if error.kind == .corrupt { readFaults?.add() }
             // Whatever the fault is, the next call opens a new connection.
             close()
-            throw JournalFault(error)
+            throw error
         }
     }
 
@@ -75,13 +75,8 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         let now = try JournalTrace(file)
         if let opened, opened.trace == now { return opened.database }
         try check(now)
-        let database: SQLiteDatabase
-        do throws(SQLiteFault) {
-            database = try SQLiteDatabase(file.path, .read)
-            if let words = try JournalSchema.look(at: database).fault { throw SQLiteFault(notOurs: words) }
-        } catch {
-            throw JournalFault(error)
-        }
+        let database = try SQLiteDatabase(file.path, .read)
+        if let fault = try JournalSchema.look(at: database).fault { throw fault }
         // The file may have been replaced in between.
         let then = try JournalTrace(file)
         try check(then)
@@ -101,7 +96,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     /// The range of places for the query's times; nil for none.
     private func bounds(
         of query: JournalQuery, in database: SQLiteDatabase
-    ) throws(SQLiteFault) -> ClosedRange<Int64>? {
+    ) throws(JournalFault) -> ClosedRange<Int64>? {
         guard query.from != nil || query.until != nil else { return 0...Int64.max }
         if let bounds, bounds.from == query.from, bounds.until == query.until { return bounds.places }
         let statement = try database.prepare(
@@ -111,7 +106,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         guard try statement.step(), let first = statement.integerIfAny(0), let last = statement.integerIfAny(1) else {
             return nil
         }
-        guard first <= last else { throw SQLiteFault(notOurs: "it has its rows out of order") }
+        guard first <= last else { throw JournalFault(.corrupt, "it has its rows out of order") }
         // More lines may come for times in the future.
         let isOver = query.until.map { $0.microseconds <= statement.integer(2) } ?? false
         let places = first...(isOver ? last : Int64.max)
@@ -134,7 +129,7 @@ private struct Search {
     /// Whether there are no more lines.
     var isOver = false
 
-    mutating func run(in database: SQLiteDatabase, low: Int64, high: Int64) throws(SQLiteFault) {
+    mutating func run(in database: SQLiteDatabase, low: Int64, high: Int64) throws(JournalFault) {
         let lines = try database.prepare(
             "SELECT id, time, type, line FROM lines WHERE id BETWEEN ? AND ? ORDER BY id "
                 + (query.isReversed ? "DESC" : "ASC"))
@@ -153,14 +148,14 @@ private struct Search {
             looks += 1
             let place = JournalPlace(id: lines.integer(0))
             if let last, query.isReversed ? place.id >= last : place.id <= last {
-                throw SQLiteFault(notOurs: "it has its rows out of order")
+                throw JournalFault(.corrupt, "it has its rows out of order")
             }
             if let run, place.run != run.number || taken.count >= bytes || looks > Self.mostLooks { break }
             last = place.id
             guard isAsked(lines) else { continue }
             if run == nil {
                 guard let found = try database.run(place.run) else {
-                    throw SQLiteFault(notOurs: "it has lines of a run that it does not know")
+                    throw JournalFault(.corrupt, "it has lines of a run that it does not know")
                 }
                 run = found
             }
@@ -176,8 +171,12 @@ private struct Search {
             taken.append(0x0A)
         }
         guard let run else { return }
+        // The first `stats` behind the first line count that line already.
+        let first = JournalPlace(id: places.lowerBound)
+        var stats = try database.stats(at: first)
+        if stats == nil { stats = try database.stats(behind: first) }
         page = JournalPage(
-            run: run, stats: try Self.stats(at: places.lowerBound, of: run, in: database), lines: taken,
+            run: run, stats: stats, lines: taken,
             last: JournalPlace(id: query.isReversed ? places.lowerBound : places.upperBound), sequences: sequences)
     }
 
@@ -198,20 +197,5 @@ private struct Search {
     private static func numbers(of line: UnsafeRawBufferPointer, isGap: Bool, _ sequence: Int) -> ClosedRange<Int> {
         guard isGap, let gap = Line.Gap(Bytes(line)), gap.to >= sequence else { return sequence...sequence }
         return sequence...gap.to
-    }
-
-    /// The last `stats` line up to this place; else the first one behind it, which counts this line already.
-    private static func stats(
-        at place: Int64, of run: JournalRun, in database: SQLiteDatabase
-    ) throws(SQLiteFault) -> [UInt8]? {
-        let first = run.number << JournalPlace.bits
-        for condition in [
-            "BETWEEN \(first) AND \(place) ORDER BY id DESC",
-            "BETWEEN \(place) AND \(first | JournalPlace.most) ORDER BY id",
-        ] {
-            let stats = try database.prepare("SELECT line FROM stats WHERE id \(condition) LIMIT 1")
-            if try stats.step() { return stats.bytes(0) + [0x0A] }
-        }
-        return nil
     }
 }

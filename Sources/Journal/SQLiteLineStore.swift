@@ -70,9 +70,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
                 let writer = try JournalWriter(file, settings, after: run, readFaults)
                 self.writer = writer
                 if let pair = file.pair { lock?.leave(pair) }
-                if notice == nil { notice = try writer.notice(at: wall.now) }
-                return JournalOpening(
-                    lastRun: try writer.lastRun(), notice: notice, positions: try writer.knownPositions())
+                return try writer.opening(notice, at: wall.now)
             } catch {
                 if error.kind == .corrupt { damage = error.reason }
                 closeFile()
@@ -82,11 +80,11 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
     }
 
     package func commit(_ pieces: [JournalPiece], at time: Timestamp) throws(JournalFault) {
-        try use { writer throws(SQLiteFault) in try writer.commit(pieces, at: time) }
+        try use { writer throws(JournalFault) in try writer.commit(pieces, at: time) }
     }
 
     package func tidy(at time: Timestamp) throws(JournalFault) -> Bool {
-        try use { writer throws(SQLiteFault) in try writer.tidy(at: time) }
+        try use { writer throws(JournalFault) in try writer.tidy(at: time) }
     }
 
     package var firstSequence: Int? { writer?.firstSequence }
@@ -127,18 +125,18 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
     }
 
     private func use<Value>(
-        _ body: (JournalWriter) throws(SQLiteFault) -> Value
+        _ body: (JournalWriter) throws(JournalFault) -> Value
     ) throws(JournalFault) -> Value {
         guard let writer else { throw JournalFault(.disk, "the journal is not open") }
         // Another agent may have created a lock of its own and written since.
         guard lock?.isInPlace == true else {
             throw JournalFault(.corrupt, "its lock \(path).lock was removed or replaced")
         }
-        do throws(SQLiteFault) {
+        do throws(JournalFault) {
             return try body(writer)
         } catch {
             if error.kind == .corrupt { damage = error.reason }
-            throw JournalFault(error)
+            throw error
         }
     }
 }

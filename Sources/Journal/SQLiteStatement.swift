@@ -39,7 +39,7 @@ final class SQLiteStatement {
     // MARK: Rows
 
     /// Goes to the next row; false when there is none.
-    func step() throws(SQLiteFault) -> Bool {
+    func step() throws(JournalFault) -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
@@ -51,13 +51,13 @@ final class SQLiteStatement {
     func reset() { sqlite3_reset(handle) }
 
     /// Runs the statement once for its effect.
-    func run() throws(SQLiteFault) {
+    func run() throws(JournalFault) {
         defer { reset() }
         while try step() {}
     }
 
     /// Runs the statement once; returns the first column of the first row as a number, nil for no row or a NULL.
-    func integer() throws(SQLiteFault) -> Int64? {
+    func integer() throws(JournalFault) -> Int64? {
         defer { reset() }
         return try step() ? integerIfAny(0) : nil
     }

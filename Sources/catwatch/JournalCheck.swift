@@ -10,10 +10,9 @@ enum JournalCheck {
         var status = stat()
         guard stat(path, &status) == 0 || errno != ENOENT else { return "\(path): there is none yet" }
         do throws(JournalFault) {
-            var query = JournalQuery()
-            let first = try history.page(query, behind: nil, bytes: 1)
-            query.isReversed = true
-            guard let first, let last = try history.page(query, behind: nil, bytes: 1) else {
+            guard let first = try history.page(JournalQuery(), behind: nil, bytes: 1),
+                let last = try history.page(JournalQuery(isReversed: true), behind: nil, bytes: 1)
+            else {
                 return "\(path): it is empty"
             }
             return "\(path): it has lines \(text(of: first)) to \(text(of: last))"

@@ -117,7 +117,7 @@ import Testing
         var (pieces, next): ([Int], JournalPlace) = ([], .first)
         for first in [5, 9] {
             next =
-                try rows.rows(in: next...(.last)) { row throws(SQLiteFault) in
+                try rows.rows(in: next...(.last)) { row throws(JournalFault) in
                     try printer.add(row, of: rows)
                     return true
                 }?.next ?? .last

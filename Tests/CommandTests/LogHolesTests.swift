@@ -19,7 +19,7 @@ import Testing
         var gaps: [ClosedRange<Int>] = []
         var next = JournalPlace.first
         for most in [count, 4_096] {
-            let last = try scan.rows(in: next...(.last), atMost: most) { row throws(SQLiteFault) in
+            let last = try scan.rows(in: next...(.last), atMost: most) { row throws(JournalFault) in
                 if let rest = try holes.pass(row, of: scan) { gaps.append(rest) }
                 return true
             }
@@ -73,7 +73,7 @@ import Testing
         var holes = LogHoles(areNamed: false)
         for (journal, most) in [(old, 3), (new, 4_096)] {
             let scan = try JournalRows(path: journal.path)
-            _ = try scan.rows(in: .first...(.last), atMost: most) { row throws(SQLiteFault) in
+            _ = try scan.rows(in: .first...(.last), atMost: most) { row throws(JournalFault) in
                 #expect(try holes.pass(row, of: scan) == nil)
                 return true
             }

@@ -102,7 +102,7 @@ import Testing
         try Self.write(file, to: copy.path("journal"))
         try Self.write(log, to: copy.path("journal-wal"))
         let store = SQLiteLineStore(path: copy.path("journal"))
-        #expect(try store.open().notice?.contains("version 2") == true)
+        #expect(try store.open().notice?.contains("its schema is 2") == true)
         let aside = try #require(copy.names.first { $0.hasSuffix("-wal") && $0.contains("corrupt") })
         #expect(try copy.read(aside) == log)
         #expect(try copy.read(String(aside.dropLast(4))) == file)
@@ -378,7 +378,7 @@ import Testing
     }
 
     @Test func isNotBrokenByAWantOfMemory() {
-        #expect(SQLiteFault(code: SQLITE_NOMEM, reason: "out of memory").kind == .disk)
+        #expect(JournalFault(code: SQLITE_NOMEM, reason: "out of memory").kind == .disk)
     }
 
     // MARK: Where it may not write
@@ -396,7 +396,7 @@ import Testing
         rename(path, folder.path("target"))
         symlink(folder.path("target"), path)
         for access in [SQLiteDatabase.Access.write, .read, .readAtRest] {
-            let fault = #expect(throws: SQLiteFault.self) { try SQLiteDatabase(path, access) }
+            let fault = #expect(throws: JournalFault.self) { try SQLiteDatabase(path, access) }
             #expect(fault?.code == SQLITE_CANTOPEN)
         }
         let fault = #expect(throws: JournalFault.self) { try LineReader.numbers(SQLiteHistory(path: path)) }

@@ -154,7 +154,7 @@ import Testing
         _ = try store.open()
         store.close()
         _ = try SQLiteFile.run("CREATE TABLE positions (x)", in: path)
-        #expect(try store.open().notice?.contains("it has another table positions") == true)
+        #expect(try store.open().notice?.contains("its table positions is another one") == true)
         store.close()
     }
 }

@@ -17,8 +17,6 @@ enum JournalReading {
             reason = "stdout: \(error.reason)"
         } catch let error as JournalFault {
             reason = "\(Sanitizer.visible(journal, limit: 500)): \(Sanitizer.visible(error.reason))"
-        } catch let error as SQLiteFault {
-            reason = "\(Sanitizer.visible(journal, limit: 500)): \(Sanitizer.visible(error.reason))"
         } catch {
             reason = "\(error)"
         }

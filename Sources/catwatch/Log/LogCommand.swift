@@ -94,7 +94,7 @@ struct LogCommand {
         return printer.isEmpty ? 1 : 0
     }
 
-    private static func newest(in scan: JournalRows) throws(SQLiteFault) -> JournalPlace? {
+    private static func newest(in scan: JournalRows) throws(JournalFault) -> JournalPlace? {
         try scan.rows(in: .first...(.last), isReversed: true, atMost: 1) { _ in true }
     }
 
@@ -132,9 +132,9 @@ struct LogCommand {
             if let scan = rows {
                 var last: JournalPlace?
                 var isOver = false
-                var fault: SQLiteFault?
-                do throws(SQLiteFault) {
-                    _ = try scan.rows(in: next...places.upperBound) { row throws(SQLiteFault) in
+                var fault: JournalFault?
+                do throws(JournalFault) {
+                    _ = try scan.rows(in: next...places.upperBound) { row throws(JournalFault) in
                         let place = row.place
                         let itsRun = run?.number == place.run ? run : try scan.run(place.run)
                         if let rest = try holes.pass(row, of: scan) { printer.add(missing: rest, at: row.time) }
@@ -199,7 +199,7 @@ struct LogCommand {
         after trace: JournalTrace?, behind run: JournalRun?, _ next: JournalPlace
     ) -> (rows: JournalRows, run: JournalRun?, place: JournalPlace?)? {
         guard let rows = try? JournalRows(path: journal, after: trace) else { return nil }
-        do throws(SQLiteFault) {
+        do throws(JournalFault) {
             guard try Self.newest(in: rows) != nil else { return nil }
             guard let run, let place = try rows.place(of: run.sequence(at: next), in: run.name) else {
                 return (rows, nil, nil)
@@ -219,7 +219,7 @@ struct LogCommand {
     ) throws {
         let reach = try bar == nil ? nil : scan.reach(of: places)
         guard limit != 0 else { return }
-        try scan.pieces(in: places, isReversed: true) { row throws(SQLiteFault) in
+        try scan.pieces(in: places, isReversed: true) { row throws(JournalFault) in
             guard filter.admits(row) else { return true }
             try printer.add(row, of: scan)
             if let left = limit { limit = left - 1 }

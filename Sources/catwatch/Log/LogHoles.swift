@@ -25,7 +25,7 @@ struct LogHoles {
     /// Checks a row, whether the filter admits it or not.
     ///
     /// - Returns: the numbers deleted unread at the previous run's end; nil if no `gap` reports them.
-    mutating func pass(_ row: JournalRows.Row, of scan: JournalRows) throws(SQLiteFault) -> ClosedRange<Int>? {
+    mutating func pass(_ row: JournalRows.Row, of scan: JournalRows) throws(JournalFault) -> ClosedRange<Int>? {
         let place = row.place
         var rest: ClosedRange<Int>?
         if let next, next.run == place.run {
@@ -52,7 +52,7 @@ struct LogHoles {
     /// Finds the lines that were deleted at the end of a run, and between that run and the next one.
     private mutating func leave(
         _ next: JournalPlace, for place: JournalPlace, _ scan: JournalRows
-    ) throws(SQLiteFault) -> ClosedRange<Int>? {
+    ) throws(JournalFault) -> ClosedRange<Int>? {
         let hasBegun = try (scan.gone(of: place.run) ?? 0) > 0
         // Runs are numbered consecutively.
         if hasBegun || place.run > next.run + 1 { found = .unknown }

@@ -35,7 +35,7 @@ struct LogPrinter {
     /// The number of gathered bytes.
     var count: Int { bytes.count }
 
-    mutating func add(_ row: JournalRows.Row, of scan: JournalRows) throws(SQLiteFault) {
+    mutating func add(_ row: JournalRows.Row, of scan: JournalRows) throws(JournalFault) {
         let place = row.place
         let isNewRun = run?.number != place.run || isEmpty
         if isNewRun { run = try scan.run(place.run) }
@@ -49,7 +49,7 @@ struct LogPrinter {
                 // The writer may have added `stats` since the last piece.
                 if bytes.isEmpty, !isNewRun { nextStats = try scan.nextStats(behind: last) }
                 if isNewRun || nextStats.map({ $0 <= place }) ?? false {
-                    begin(at: sequence, try scan.stats(at: place), row.time)
+                    begin(at: sequence, try scan.stats(at: place))
                     nextStats = try scan.nextStats(behind: place)
                 }
                 last = place
@@ -83,18 +83,9 @@ struct LogPrinter {
     }
 
     /// Writes the `hello` and `stats` with which a connection begins that gets the run from this line on.
-    private mutating func begin(at sequence: Int, _ stats: [UInt8]?, _ time: Timestamp) {
-        guard let run, let line = try? LineDecoder.decode(run.hello[...]), case .hello(let hello) = line.body else {
-            return
-        }
-        let app = hello.app
-        bytes += ControlLine.hello(
-            time: line.time,
-            identity: AgentIdentity(
-                run: hello.run, version: app.version ?? "", started: app.started ?? line.time, host: hello.host),
-            isFiltered: isFiltered, interval: hello.interval, history: hello.history, firstSequence: max(sequence, 1),
-            nextSequence: max(sequence, 1))
-        bytes += stats ?? ControlLine.stats(time: line.time, asOf: max(sequence, 1) - 1, endpoints: [], sources: [])
+    private mutating func begin(at sequence: Int, _ stats: [UInt8]?) {
+        let first = max(sequence, 1)
+        bytes += run?.greeting(at: nil, isFiltered: isFiltered, from: first, to: first, stats) ?? []
     }
 
     /// Adds a `gap` for the run's lines that are missing before this one.
