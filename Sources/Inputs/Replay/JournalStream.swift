@@ -10,13 +10,9 @@ package final class JournalStream: ByteStream {
     private let loop: EventLoop
     private let worker: any Worker
     private let pages: Pages
-    private let readable: Wakeup
-    private let hungUp: Wakeup
     private var bytes: [UInt8] = []
     private var taken = 0
-    private var isUnderWay = false
     private var isAtEnd = false
-    private var isClosed = false
 
     /// Why the stream ended before all lines were read, for a person.
     package private(set) var fault: String?
@@ -32,8 +28,6 @@ package final class JournalStream: ByteStream {
         self.loop = loop
         self.worker = worker
         pages = Pages(history, from: from)
-        readable = Wakeup(loop: loop)
-        hungUp = Wakeup(loop: loop)
     }
 
     /// Whether a regular file starts like an SQLite file. Blocks as long as the disk does.
@@ -49,46 +43,27 @@ package final class JournalStream: ByteStream {
     }
 
     package func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
-        if isClosed { throw SystemError(code: EBADF, call: "read") }
-        if taken < bytes.count {
-            let count = min(bytes.count - taken, buffer.count)
-            buffer.copyBytes(from: bytes[taken..<taken + count])
-            taken += count
-            return count
-        }
-        if isAtEnd { return 0 }
-        if !isUnderWay { fetch() }
-        return nil
+        guard taken < bytes.count else { return isAtEnd ? 0 : nil }
+        let count = min(bytes.count - taken, buffer.count)
+        buffer.copyBytes(from: bytes[taken..<taken + count])
+        taken += count
+        return count
     }
 
-    private func fetch() {
-        isUnderWay = true
-        let me = LoopBound(self)
-        worker.perform(for: loop) { [pages] in
-            pages.next()
-        } then: {
-            me.value.take($0)
+    /// Reads the next page.
+    package func waitUntilReadable() async throws(CancellationError) {
+        let piece: Pages.Piece
+        do {
+            piece = try await loop.offload(to: worker) { [pages] in pages.next() }
+        } catch {
+            throw CancellationError()
         }
-    }
-
-    private func take(_ piece: Pages.Piece) {
-        isUnderWay = false
         switch piece {
-        case .bytes(let bytes):
-            self.bytes = bytes
-            taken = 0
-        case .end(let hadAny, let hasGrown):
-            isAtEnd = true
-            isEmpty = !hadAny
-            self.hasGrown = hasGrown
-        case .fault(let reason):
-            isAtEnd = true
-            fault = reason
+        case .bytes(let bytes): (self.bytes, taken) = (bytes, 0)
+        case .end(let hadAny, let hasGrown): (isAtEnd, isEmpty, self.hasGrown) = (true, !hadAny, hasGrown)
+        case .fault(let reason): (isAtEnd, fault) = (true, reason)
         }
-        readable.signal()
     }
-
-    package func waitUntilReadable() async throws(CancellationError) { try await readable.wait() }
 
     package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
         throw SystemError(code: EBADF, call: "write")
@@ -96,17 +71,13 @@ package final class JournalStream: ByteStream {
 
     package func waitUntilWritable() async throws(CancellationError) {}
 
-    package func waitUntilHungUp() async throws(CancellationError) { try await hungUp.wait() }
+    package func waitUntilHungUp() async throws(CancellationError) {}
 
-    package func close() {
-        isClosed = true
-        readable.open()
-        hungUp.open()
-    }
+    package func close() {}
 }
 
 /// The part of the stream that runs on the worker.
-private final class Pages: @unchecked Sendable {  // on one thread at a time, see `isUnderWay`
+private final class Pages: @unchecked Sendable {  // on one thread at a time, as the stream waits for each page
     enum Piece: Sendable {
         case bytes([UInt8])
         case end(hadAny: Bool, hasGrown: Bool)
@@ -181,9 +152,7 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, se
     private func begin() throws(JournalFault) {
         last = try newest()
         guard let from else { return }
-        var query = JournalQuery()
-        query.from = from
-        guard let first = try history.page(query, behind: nil, bytes: 1) else {
+        guard let first = try history.page(JournalQuery(from: from), behind: nil, bytes: 1) else {
             last = nil
             return
         }
@@ -191,8 +160,6 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, se
     }
 
     private func newest() throws(JournalFault) -> JournalPlace? {
-        var query = JournalQuery()
-        query.isReversed = true
-        return try history.page(query, behind: nil, bytes: 1)?.last
+        try history.page(JournalQuery(isReversed: true), behind: nil, bytes: 1)?.last
     }
 }
