@@ -9,7 +9,7 @@ package struct Outage<Cause: Equatable & Sendable>: Sendable {
     /// The number of failed attempts in a row.
     package private(set) var attempts = 0
     /// The last cause reported.
-    private var told: Cause?
+    package private(set) var told: Cause?
 
     package init() {}
 

@@ -50,7 +50,8 @@ package actor JournalOutput {
     private var place: LineID?
     /// Whether old lines remain to be deleted.
     private var isUntidy = false
-    private var trouble: Trouble?
+    /// Since when nothing can be kept, and the last reported reason.
+    private var outage = Outage<String>()
     /// Fires when the disk has been silent for too long.
     private var patience: LoopTimer?
     private var work: Task<Void, any Error>?
@@ -63,13 +64,6 @@ package actor JournalOutput {
     private let begun: Wakeup
     /// The fault when another agent had the journal at the start.
     private var refusal: JournalFault?
-
-    /// Since when nothing can be kept, and the last reported fault.
-    private struct Trouble {
-        let since: LoopInstant
-        var told: JournalFault
-        var attempts = 0
-    }
 
     /// The result of an attempt.
     private struct Attempt: Sendable {
@@ -156,7 +150,7 @@ package actor JournalOutput {
         let late = loop.schedule(after: pace.end) { [self] in
             assumeIsolated {
                 let words = "the disk has not answered for \($0.pace.end.shortText)"
-                $0.complain(JournalFault(.disk, words), "; its lines are kept, and it was not closed")
+                $0.complain(words, "; its lines are kept, and it was not closed")
                 $0.work?.cancel()
             }
         }
@@ -242,7 +236,10 @@ package actor JournalOutput {
                 mustOpen = false
                 resume(opening.positions)
                 begin(opening.lastRun)
-                if let notice = opening.notice { complain(JournalFault(.corrupt, notice)) }
+                if let notice = opening.notice {
+                    _ = outage.fail(by: notice, at: loop.clock.now)
+                    complain(notice)
+                }
             }
             guard let fault = attempt.fault else {
                 note(attempt, pieces, of: reader)
@@ -255,7 +252,7 @@ package actor JournalOutput {
             }
             note(fault, of: reader)
             if isGivenUp {
-                complain(fault, loss)
+                complain(fault.reason, loss)
                 return false
             }
             try await loop.sleep(for: pace.retry)
@@ -313,10 +310,9 @@ package actor JournalOutput {
             if let place { $0.acknowledge(place, of: reader, first: attempt.first) }
             $0.setHolding(true, of: reader)
         }
-        guard let trouble, !pieces.isEmpty else { return }
-        self.trouble = nil
+        guard !pieces.isEmpty, let recovery = outage.end(at: loop.clock.now) else { return }
         store.assumeIsolated { $0.setState("ok", of: reader) }
-        tell(.recovered(Recovery(down: trouble.since.duration(to: loop.clock.now), attempts: max(1, trouble.attempts))))
+        tell(.recovered(recovery))
     }
 
     private func note(_ fault: JournalFault, of reader: ReaderID) {
@@ -326,20 +322,19 @@ package actor JournalOutput {
         }
         begin(nil)
         var consequence = ""
-        if !hasResumed, let trouble, trouble.since.duration(to: loop.clock.now) >= pace.patience {
+        if !hasResumed, let since = outage.since, since.duration(to: loop.clock.now) >= pace.patience {
             if store.assumeIsolated({ $0.isOfFleet }) { consequence = Self.ignorance }
             resume([])
         }
         store.assumeIsolated { $0.setState(fault.reason, of: reader) }
         // The journal cannot catch up.
         if fault.kind == .held || fault.kind == .taken { store.assumeIsolated { $0.setHolding(false, of: reader) } }
-        if trouble?.told.reason != fault.reason || !consequence.isEmpty {
-            complain(fault, "; tried again every second" + consequence)
+        if outage.fail(by: fault.reason, at: loop.clock.now) || !consequence.isEmpty {
+            complain(fault.reason, "; tried again every second" + consequence)
         }
-        trouble?.attempts += 1
         // Also after repeated failures: a disk that is back under its old name is another one. A file that a reader
         // keeps from being tidied is the same one, and would seem free once reopened.
-        if let trouble, trouble.attempts > 1, fault.kind != .held { mustOpen = true }
+        if outage.attempts > 1, fault.kind != .held { mustOpen = true }
     }
 
     /// Limits the wait for the disk.
@@ -353,19 +348,19 @@ package actor JournalOutput {
     private func letGo(_ reader: ReaderID) {
         watch(reader, after: pace.retry)
         store.assumeIsolated { $0.setHolding(false, of: reader) }
-        if trouble == nil {
-            let silence = JournalFault(.disk, "the disk has not answered for \(pace.patience.shortText)")
-            store.assumeIsolated { $0.setState(silence.reason, of: reader) }
+        if outage.since == nil {
+            let silence = "the disk has not answered for \(pace.patience.shortText)"
+            store.assumeIsolated { $0.setState(silence, of: reader) }
+            _ = outage.fail(by: silence, at: loop.clock.now)
             complain(silence)
         }
-        guard isGivenUp, let trouble else { return }
-        complain(trouble.told, loss)
+        guard isGivenUp, let told = outage.told else { return }
+        complain(told, loss)
         work?.cancel()
     }
 
-    private func complain(_ fault: JournalFault, _ consequence: String = "") {
-        trouble = Trouble(since: trouble?.since ?? loop.clock.now, told: fault, attempts: trouble?.attempts ?? 0)
-        tell(.error(Failure(.disk, fault.text(at: path) + consequence)))
+    private func complain(_ reason: String, _ consequence: String = "") {
+        tell(.error(Failure(.disk, JournalFault(.disk, reason).text(at: path) + consequence)))
     }
 
     /// The lines that an abandoned journal lacks.
