@@ -25,8 +25,7 @@ struct PageWalk {
     init(_ source: PagesSource) {
         self.source = source
         request = source.request
-        var url = URLReference(source.request.url)
-        url.fragment = nil
+        var url = PageURL(source.request.url)
         if let batch = source.batch { url.setParameter(source.batchParameter, to: batch) }
         if case .counted(let parameter, let first) = source.paging { url.setParameter(parameter, to: first) }
         request = source.request.moved(to: url.text)
@@ -61,7 +60,7 @@ struct PageWalk {
         case .counted(let parameter, let first):
             guard !isEmpty else { return false }
             try checkChange(of: document, parameter)
-            var url = URLReference(request.url)
+            var url = PageURL(request.url)
             url.setParameter(parameter, to: first + page)
             next = source.request.moved(to: url.text)
         case .next(let pointer):
@@ -114,16 +113,15 @@ struct PageWalk {
         guard text.utf8.count <= Self.longestURL else {
             throw Failure(.tooLarge, "the next page's URL has more than \(Self.longestURL) bytes")
         }
-        var url = URLReference(text).resolved(against: URLReference(base))
-        url.fragment = nil
+        let unusable = Failure(
+            .redirect, "what page \(page) says is the next one is not a URL that can be followed")
+        guard var url = PageURL(base).following(text) else { throw unusable }
         if let batch = source.batch, !url.hasParameter(source.batchParameter) {
             url.setParameter(source.batchParameter, to: batch)
         }
         let next = source.request.moved(to: url.text)
         let origin = next.endpoint.origin.lowercased()
-        guard origin.hasPrefix("http://") || origin.hasPrefix("https://") else {
-            throw Failure(.redirect, "what page \(page) says is the next one is not a URL that can be followed")
-        }
+        guard origin.hasPrefix("http://") || origin.hasPrefix("https://") else { throw unusable }
         let known = [source.request.endpoint.origin, Endpoint(url: base).origin]
         guard source.followsOtherOrigins || known.contains(where: { $0.lowercased() == origin }) else {
             let place = next.endpoint.origin.prefix(200)

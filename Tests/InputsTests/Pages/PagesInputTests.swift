@@ -30,7 +30,7 @@ import Testing
         arguments: [
             ("?page=2", "http://cats.test/a/breeds?page=2"), ("two", "http://cats.test/a/two"),
             ("/two", "http://cats.test/two"), ("//cats.test/x", "http://cats.test/x"),
-            ("HTTP://CATS.TEST:80/x", "HTTP://CATS.TEST:80/x"), ("../two#part", "http://cats.test/two"),
+            ("HTTP://CATS.TEST:80/x", "http://CATS.TEST:80/x"), ("../two#part", "http://cats.test/two"),
             (#"\/breeds?page=2&limit=7"#, "http://cats.test/breeds?page=2&limit=7"),
         ] as [(String, String)])
     func aLinkMayBeRelative(link: String, url: String) async throws {
