@@ -34,7 +34,7 @@ package enum ReaderRequest: Sendable, Equatable {
 
     /// The longest request, in bytes.
     package static let longest = 64 << 10
-    // Bound: names in a reader's filter | 1,000 `types` and 1,000 `sources`; 16 KiB together as in lines, and 24 KiB to
+    // Bound: names in a reader's filter | 1,000 `types` and 1,000 `sources`; 16 KiB together as in lines, and 8 KiB to
     //   find them | the request is refused
     /// The most names in a filter.
     private static let mostNames = 1_000
