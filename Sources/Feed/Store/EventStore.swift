@@ -722,7 +722,7 @@ package actor EventStore {
 
     /// Sets the state of a reader's output for `agent` lines: `ok`, or a description of its fault.
     package func setState(_ text: String, of id: ReaderID) {
-        readers[id]?.state = LineEncoder.cut(text, at: OutputState.longest)
+        readers[id]?.state = LineEncoder.cut(text, at: Line.Output.longest)
     }
 
     private func resumeInputs() {
@@ -733,8 +733,8 @@ package actor EventStore {
     private func updateOutputs() {
         state.outputs = readers.sorted { $0.key.index < $1.key.index }.compactMap { _, reader in
             reader.name.map {
-                OutputState(
-                    name: $0, state: reader.state, behind: state.log.nextSequence - reader.cursor,
+                Line.Output(
+                    output: $0, state: reader.state, behind: state.log.nextSequence - reader.cursor,
                     durable: reader.durable)
             }
         }

@@ -14,7 +14,7 @@ package struct FeedState: ~Copyable, Sendable {
     private(set) var newestPointer = 0
     package var counts = StoreCounts()
     /// The outputs for the next `agent` line, set by the owner of the readers.
-    package var outputs: [OutputState] = []
+    package var outputs: [Line.Output] = []
     private var encoder = LineEncoder()
     private var sources = SourceTable()
     private var ownSource: SourceID?
@@ -369,10 +369,7 @@ package struct FeedState: ~Copyable, Sendable {
         if let own = source(named: name) { sources.countError(failure.code.rawValue, of: own) }
         encoder.setTail(member.tail)
         defer { encoder.setTail([]) }
-        let most = LineEncoder.most(message.utf8.count, name.utf8.count) + encoder.tailCount
-        log.append(atMost: most, at: moment.now) { sequence, writer in
-            encoder.failure(failure, sequence: sequence, time: moment.wall, source: name, to: writer)
-        }
+        append(failure, about: name, at: moment.wall, moment.now)
     }
 
     /// Publishes anything but data: too rare to need optimisation.
@@ -391,7 +388,6 @@ package struct FeedState: ~Copyable, Sendable {
         let isFuture = isFuture(event.time, moment.wall)
         let time = isFuture ? moment.wall : event.time
         if isFuture { counts.future += 1 }
-        let most = LineEncoder.most(source.utf8.count) + encoder.tailCount
         switch event.body {
         case .data: break  // handled by the caller, which is the hot path
         case .latency(let sample):
@@ -406,10 +402,7 @@ package struct FeedState: ~Copyable, Sendable {
             }
             sources.countAnswer(sample.status, from: event.source)
             if sample.status == 304 { hear(from: event.source, time, moment) }
-            log.append(atMost: most + LineEncoder.most(sample.endpoint.utf8.count), at: moment.now) {
-                sequence, writer in
-                encoder.latency(sample, sequence: sequence, time: time, source: source, to: writer)
-            }
+            append(sample, about: source, at: time, moment.now)
         case .memory(let sample):
             if currentMember < 0 { memory = sample }
             if sources.state(of: event.source) == .starting {
@@ -419,9 +412,7 @@ package struct FeedState: ~Copyable, Sendable {
             if let index = seriesIndex(event.source, kind: .memory, key: nil, moment) {
                 record(Double(sample.resident), in: index, at: time, moment)
             }
-            log.append(atMost: most, at: moment.now) { sequence, writer in
-                encoder.memory(sample, sequence: sequence, time: time, source: source, to: writer)
-            }
+            append(sample, about: source, at: time, moment.now)
         case .error(let failure):
             sources.fail(event.source, by: failure.code.rawValue, at: currentMember < 0 ? moment.wall : time)
             sources.countError(failure.code.rawValue, of: event.source)
@@ -431,44 +422,40 @@ package struct FeedState: ~Copyable, Sendable {
             if let endpoint = failure.endpoint {
                 updateEndpoint(endpoint, of: event.source, moment) { $0.recordErrors() }
             }
-            let texts =
-                failure.message.utf8.count + (failure.endpoint?.utf8.count ?? 0) + failure.code.rawValue.utf8.count
-            log.append(atMost: most + LineEncoder.most(texts), at: moment.now) { sequence, writer in
-                encoder.failure(failure, sequence: sequence, time: time, source: source, to: writer)
-            }
+            append(failure, about: source, at: time, moment.now)
         case .progress(let progress):
             hear(from: event.source, time, moment)  // a page was complete, also one with nothing on it
-            log.append(atMost: most, at: moment.now) { sequence, writer in
-                encoder.progress(progress, sequence: sequence, time: time, source: source, to: writer)
-            }
+            append(progress, about: source, at: time, moment.now)
         case .recovered(let recovery):
             hear(from: event.source, time, moment)
-            log.append(atMost: most, at: moment.now) { sequence, writer in
-                encoder.recovered(recovery, sequence: sequence, time: time, source: source, to: writer)
-            }
+            append(recovery, about: source, at: time, moment.now)
         case .restart(var restart):
             restart.lastRun = restart.lastRun.map { LineEncoder.cut($0) }
             restart.ended = restart.ended.map { LineEncoder.cut($0) }
-            let texts = (restart.lastRun?.utf8.count ?? 0) + (restart.ended?.utf8.count ?? 0)
-            log.append(atMost: most + LineEncoder.most(texts), at: moment.now) { sequence, writer in
-                encoder.restart(restart, sequence: sequence, time: time, source: source, to: writer)
-            }
+            append(restart, about: source, at: time, moment.now)
         case .agent(let sample):
             agent = sample
-            publishAgent(sample, source, time, moment.now)
-        case .foreignAgent(let agent):
-            let most = LineEncoder.mostAgent(source: source, outputs: OutputState.of(agent)) + encoder.tailCount
-            log.append(atMost: most, at: moment.now) { sequence, writer in
-                encoder.foreignAgent(agent, sequence: sequence, time: time, source: source, to: writer)
+            let line = Line.Agent(sample, counts, events: log.nextSequence - 1, outputs: outputs)
+            append(line, about: source, at: time, moment.now)
+        case .foreignAgent(var agent):
+            agent.outputs = agent.outputs.prefix(64).map { output in
+                var output = output
+                output.output = LineEncoder.cut(output.output, at: Line.Output.longest)
+                output.state = LineEncoder.cut(output.state, at: Line.Output.longest)
+                return output
             }
-        case .peer(let peer):
-            log.append(atMost: most + LineEncoder.mostPeer(peer), at: moment.now) { sequence, writer in
-                encoder.peer(peer, sequence: sequence, time: time, source: source, to: writer)
-            }
-        case .lost(let lost):
-            log.append(atMost: most, at: moment.now) { sequence, writer in
-                encoder.lost(lost, sequence: sequence, time: time, source: source, to: writer)
-            }
+            append(agent, about: source, at: time, moment.now)
+        case .peer(let peer): append(peer, about: source, at: time, moment.now)
+        case .lost(let lost): append(lost, about: source, at: time, moment.now)
+        }
+    }
+
+    /// Adds a line to the log.
+    private mutating func append(
+        _ body: some LineBody, about source: String, at time: Timestamp, _ now: LoopInstant
+    ) {
+        log.append(atMost: encoder.most(body, source: source), at: now) { sequence, writer in
+            encoder.line(body, sequence: sequence, time: time, source: source, to: writer)
         }
     }
 
@@ -488,15 +475,6 @@ package struct FeedState: ~Copyable, Sendable {
     ) {
         sources.setState(.ok, of: source, currentMember < 0 ? moment.wall : time)
         sources.hear(from: source, at: moment.now.timestamp)
-    }
-
-    private mutating func publishAgent(_ sample: AgentSample, _ source: String, _ time: Timestamp, _ now: LoopInstant) {
-        let counts = counts
-        let outputs = outputs
-        log.append(atMost: LineEncoder.mostAgent(source: source, outputs: outputs), at: now) { sequence, writer in
-            encoder.agent(
-                sample, counts, outputs: outputs, sequence: sequence, time: time, source: source, to: writer)
-        }
     }
 
     /// Updates an endpoint's histogram.

@@ -22,33 +22,3 @@ package struct StoreCounts: Sendable, Equatable {
 
     package init() {}
 }
-
-/// The state of an output.
-package struct OutputState: Sendable, Equatable {
-    package var name: String
-    /// `ok`, or a description of its fault.
-    package var state: String
-    /// The number of lines that it has yet to take.
-    package var behind: Int
-    /// The last sequence number that survives the process; nil for an output that does not report it.
-    package var durable: Int?
-
-    /// The longest text, in bytes: a fault may be described in a server's words.
-    static let longest = 1_024
-
-    package init(name: String, state: String, behind: Int, durable: Int? = nil) {
-        self.name = name
-        self.state = state
-        self.behind = behind
-        self.durable = durable
-    }
-
-    /// The first outputs in another agent's line.
-    static func of(_ agent: Line.Agent) -> [OutputState] {
-        agent.outputs.prefix(64).map {
-            OutputState(
-                name: LineEncoder.cut($0.output, at: longest), state: LineEncoder.cut($0.state, at: longest),
-                behind: $0.behind, durable: $0.durable)
-        }
-    }
-}

@@ -15,6 +15,9 @@ struct CurlURL: ~Copyable {
         self.handle = handle
     }
 
+    /// Moves to the URL that a link leads to (RFC 3986, section 5.2); returns false if libcurl cannot read the link.
+    func follow(_ link: String) -> Bool { curl_url_set(handle, CURLUPART_URL, link, 0) == CURLUE_OK }
+
     deinit { curl_url_cleanup(handle) }
 
     /// A part; nil when the URL lacks it.

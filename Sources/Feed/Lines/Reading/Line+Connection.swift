@@ -31,10 +31,6 @@ extension Line {
         package var name: String?
         package var version: String?
         package var started: Timestamp?
-
-        package init(name: String? = nil, version: String? = nil, started: Timestamp? = nil) {
-            (self.name, self.version, self.started) = (name, version, started)
-        }
     }
 
     /// The state of an agent of a fleet.
@@ -94,13 +90,27 @@ extension Line {
         package var outputs: [Output]
     }
 
-    /// How one output is doing.
+    /// The state of one output.
     package struct Output: Sendable, Equatable {
         package var output: String
+        /// `ok`, or a description of its fault.
         package var state: String
         /// The number of lines that it has yet to write.
         package var behind: Int
         /// The sequence number of the last line that survives the agent's process; nil if not given.
         package var durable: Int?
+
+        /// The longest text, in bytes: a fault may be described in a server's words.
+        static let longest = 1_024
+    }
+}
+
+extension Line.Agent {
+    /// The agent's own metrics: its sample and the store's counts.
+    init(_ sample: AgentSample, _ counts: StoreCounts, events: Int, outputs: [Line.Output]) {
+        self.init(
+            events: events, readers: counts.readers, gaps: counts.gaps, stalled: counts.stalledReaders,
+            late: counts.late, future: counts.future, series: counts.series, refusedSeries: counts.refusedSeries,
+            refusedEndpoints: counts.refusedEndpoints, loopLag: sample.loopLag, cpu: sample.cpu, outputs: outputs)
     }
 }

@@ -20,6 +20,11 @@ package struct AgentIdentity: Sendable, Equatable {
             (self.name, self.device, self.os, self.kernel, self.arch) = (name, device, os, kernel, arch)
         }
 
+        /// The number of bytes of its texts.
+        var textBytes: Int {
+            name.utf8.count + device.utf8.count + os.utf8.count + kernel.utf8.count + arch.utf8.count
+        }
+
         /// Writes the members of the `host` object.
         func write(to writer: inout LineWriter) {
             writer.string("name", name)
@@ -59,10 +64,8 @@ package enum ControlLine {
         time: Timestamp, identity: AgentIdentity, isFiltered: Bool, interval: Duration, history: Duration,
         firstSequence: Int, nextSequence: Int, journalFirst: Int? = nil, isFleet: Bool = false
     ) -> [UInt8] {
-        let host = identity.host
-        let texts = [identity.run, identity.version, host.name, host.device, host.os, host.kernel, host.arch]
-        let most = 1_024 + LineWriter.mostEscaped(texts.reduce(0) { $0 + $1.utf8.count })
-        return line("hello", time, atMost: most) { writer in
+        let texts = identity.run.utf8.count + identity.version.utf8.count + identity.host.textBytes
+        return line("hello", time, atMost: 1_024 + LineWriter.mostEscaped(texts)) { writer in
             writer.integer("format", 1)
             writer.string("run", identity.run)
             writer.bool("filtered", isFiltered)
@@ -72,7 +75,7 @@ package enum ControlLine {
             writer.integer("next_seq", nextSequence)
             writer.integer("journal_first_seq", journalFirst)
             if isFleet { writer.bool("fleet", true) }
-            writer.object("host") { host.write(to: &$0) }
+            writer.object("host") { identity.host.write(to: &$0) }
             writer.object("app") {
                 $0.string("name", "catwatch")
                 $0.string("version", identity.version)
@@ -96,14 +99,16 @@ package enum ControlLine {
         // Sources are written after the endpoints, but get their space first.
         let mostListed = min(sources.reduce(64) { $0 + $1.mostEncoded }, longest / 4 * 3)
         var sourcesLeft = 0
-        let listed = LineWriter.bytes(atMost: mostListed) { writer in
+        let listed = LineWriter.bytes(atMost: mostListed + 1) { writer in
+            // No comma precedes the first member of an object.
+            writer.raw("{")
             let start = writer.next
-            sourcesLeft = writer.list("sources", isFirst: true, sources) {
+            sourcesLeft = writer.list("sources", sources) {
                 $1.next - start + $0.mostEncoded + 2 <= mostListed
             } _: {
                 $0.write(to: &$1)
             }
-        }
+        }.dropFirst()
         let most = endpoints.reduce(256) { $0 + $1.mostEncoded } + listed.count
         return line("stats", time, atMost: min(most, longest)) { writer in
             // After the type and the time.
@@ -115,7 +120,7 @@ package enum ControlLine {
                 $0.write(to: &$1)
             }
             writer.byte(UInt8(ascii: ","))
-            writer.raw(listed[...])
+            writer.raw(listed)
             let (endpoints, sources) = (
                 moreEndpoints.addingSaturated(endpointsLeft), moreSources.addingSaturated(sourcesLeft)
             )
@@ -153,13 +158,8 @@ package enum ControlLine {
 
     /// An `error` line without a sequence number, for one connection: its request cannot be fulfilled.
     package static func refusal(_ code: Failure.Code, _ message: String, time: Timestamp) -> [UInt8] {
-        let message = LineEncoder.message(message)
-        return line("error", time, atMost: 256 + LineWriter.mostEscaped(message.utf8.count + code.rawValue.utf8.count))
-        {
-            writer in
-            writer.string("code", code.rawValue)
-            writer.string("message", message)
-        }
+        let failure = Failure(code, LineEncoder.message(message))
+        return line("error", time, atMost: 256 + LineWriter.mostEscaped(failure.textBytes)) { failure.write(to: &$0) }
     }
 
     /// The last line of a connection that ends normally.

@@ -68,9 +68,7 @@ extension LineWriter {
     private mutating func scalar(_ start: UnsafePointer<UInt8>, _ count: Int) -> Int {
         let length = UTF8Scalar.length(start, count)
         guard length > 0 else {
-            self.byte(0xEF)
-            self.byte(0xBF)
-            self.byte(0xBD)
+            self.raw("\u{FFFD}")
             return -length
         }
         self.raw(UnsafeBufferPointer(start: start, count: length))

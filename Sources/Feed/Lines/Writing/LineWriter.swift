@@ -172,21 +172,13 @@ extension LineWriter {
     }
 
     /// Writes an array of objects, their members by `write`, until one no longer `fits`; returns the number left out.
-    ///
-    /// - Parameter isFirst: whether nothing precedes the array, so that it needs no comma.
     @discardableResult
     mutating func list<Element>(
-        _ key: StaticString, isFirst: Bool = false, _ elements: [Element],
+        _ key: StaticString, _ elements: [Element],
         while fits: (Element, LineWriter) -> Bool = { _, _ in true },
         _ write: (Element, inout LineWriter) -> Void
     ) -> Int {
-        if isFirst {
-            raw("\"")
-            raw(key)
-            raw("\":")
-        } else {
-            self.key(key)
-        }
+        self.key(key)
         raw("[")
         var written = 0
         while written < elements.count, fits(elements[written], self) {

@@ -29,7 +29,7 @@ import Testing
         sample.endpoint = "GET \(source)"
         let line = try line(
             atMost: LineEncoder.most(source.utf8.count, sample.endpoint.utf8.count)
-        ) { $0.latency(sample, sequence: 2, time: time, source: source, to: $1) }
+        ) { $0.line(sample, sequence: 2, time: time, source: source, to: $1) }
         #expect(line == Line(seq: 2, time: time, type: "latency", source: source, body: .latency(sample)))
     }
 
@@ -38,24 +38,35 @@ import Testing
         let sample = LatencySample(
             endpoint: "", status: .min, ms: most, dns: most, connect: most, tls: most, wait: most, receive: most,
             bytes: .max, reused: false, late: most)
-        var encoder = LineEncoder()
-        let time = time
-        #expect(
-            GuardedMemory.bytes(atMost: LineEncoder.most(0)) { writer in
-                writer = encoder.latency(sample, sequence: .max, time: time, source: "", to: writer)
-            } != nil)
         var counts = StoreCounts()
         counts.readers = .max
         counts.gaps = .max
+        counts.stalledReaders = .max
         counts.late = .max
         counts.future = .max
         counts.series = .max
         counts.refusedSeries = .max
-        let agent = AgentSample(loopLag: most, cpu: most)
-        #expect(
-            GuardedMemory.bytes(atMost: LineEncoder.mostAgent(source: "", outputs: [])) { writer in
-                writer = encoder.agent(agent, counts, outputs: [], sequence: .max, time: time, source: "", to: writer)
-            } != nil)
+        counts.refusedEndpoints = .max
+        let output = Line.Output(output: "", state: "", behind: .min, durable: .max)
+        let peer = Line.Peer(
+            state: "", since: time, heard: time, run: "", app: Line.App(name: "", version: "", started: time),
+            skew: -2.2250738585072014e-308, lost: .max)
+        expectRoom(for: sample)
+        expectRoom(for: MemorySample(resident: .min, peak: .min, privateBytes: .min))
+        expectRoom(for: Failure(.init(rawValue: ""), "", endpoint: "", attempt: .min, retryIn: .seconds(1 << 50)))
+        expectRoom(for: Progress(done: .min, total: .min, page: .min))
+        expectRoom(for: Recovery(down: .seconds(1e9), attempts: .min))
+        expectRoom(for: Restart(lastRun: "", lastSequence: .min, ended: ""))
+        expectRoom(for: Lost(run: "", numbers: .min ... .max))
+        expectRoom(for: peer)
+        for outputs in 0..<20 {
+            expectRoom(
+                for: Line.Agent(
+                    AgentSample(loopLag: most, cpu: most), counts, events: .min,
+                    outputs: Array(repeating: output, count: outputs)))
+        }
+        var encoder = LineEncoder()
+        let time = time
         let window = Window(
             index: 1, value: -2.2250738585072014e-308, time: Timestamp(microseconds: .min), sequence: .max)
         #expect(
@@ -63,6 +74,16 @@ import Testing
                 writer = encoder.window(
                     window, width: .max, sequence: .max, time: time, names: .init(start: nil, count: 0), to: writer)
             } != nil)
+    }
+
+    private func expectRoom(for body: some LineBody) {
+        var encoder = LineEncoder()
+        encoder.setTail(Array(",\"agent\":\"a\"".utf8))
+        let time = time
+        let line = GuardedMemory.bytes(atMost: encoder.most(body, source: "")) { writer in
+            writer = encoder.line(body, sequence: .max, time: time, source: "", to: writer)
+        }
+        #expect(line != nil, "\(body)")
     }
 
     @Test func reservesEnoughForTheLongestBand() {
@@ -85,7 +106,7 @@ import Testing
         let sample = MemorySample(resident: 14_680_064, peak: 15_728_640, privateBytes: .max)
         let line = try line(
             atMost: LineEncoder.most(8)
-        ) { $0.memory(sample, sequence: .max, time: time, source: "catwatch", to: $1) }
+        ) { $0.line(sample, sequence: .max, time: time, source: "catwatch", to: $1) }
         #expect(line == Line(seq: .max, time: time, type: "memory", source: "catwatch", body: .memory(sample)))
     }
 
@@ -99,7 +120,7 @@ import Testing
         let most = LineEncoder.most(
             4, failure.endpoint?.utf8.count ?? 0, failure.code.rawValue.utf8.count, failure.message.utf8.count)
         let line = try line(atMost: most) {
-            $0.failure(failure, sequence: 5, time: time, source: "fact", to: $1)
+            $0.line(failure, sequence: 5, time: time, source: "fact", to: $1)
         }
         #expect(line == Line(seq: 5, time: time, type: "error", source: "fact", body: .error(failure)))
     }
@@ -108,7 +129,7 @@ import Testing
         let failure = Failure(.reset, "", retryIn: .milliseconds(-3))
         let line = try line(
             atMost: LineEncoder.most(20)
-        ) { $0.failure(failure, sequence: 1, time: time, source: "fact", to: $1) }
+        ) { $0.line(failure, sequence: 1, time: time, source: "fact", to: $1) }
         #expect(line.body == .error(Failure(.reset, "", retryIn: .zero)))
     }
 
@@ -116,7 +137,7 @@ import Testing
     func writesProgress(total: Int?) throws {
         let progress = Progress(done: 60, total: total, page: 2)
         let line = try line(atMost: LineEncoder.most(6)) {
-            $0.progress(progress, sequence: 6, time: time, source: "breeds", to: $1)
+            $0.line(progress, sequence: 6, time: time, source: "breeds", to: $1)
         }
         #expect(line == Line(seq: 6, time: time, type: "progress", source: "breeds", body: .progress(progress)))
     }
@@ -129,7 +150,7 @@ import Testing
         var encoder = LineEncoder()
         let bytes = try #require(
             GuardedMemory.bytes(atMost: LineEncoder.most(4)) {
-                $0 = encoder.recovered(
+                $0 = encoder.line(
                     Recovery(down: down, attempts: attempts), sequence: 7, time: time, source: "fact", to: $0)
             })
         let expected = #"{"seq":7,"time":"2025-01-02T03:04:05.678901Z","type":"recovered","source":"fact","#
@@ -143,7 +164,7 @@ import Testing
     func writesWhatTheJournalHasOfTheRunBefore(restart: Restart) throws {
         let texts = (restart.lastRun ?? "").utf8.count + (restart.ended ?? "").utf8.count
         let line = try line(atMost: LineEncoder.most("catwatch".utf8.count, texts)) {
-            $0.restart(restart, sequence: 1, time: time, source: "catwatch", to: $1)
+            $0.line(restart, sequence: 1, time: time, source: "catwatch", to: $1)
         }
         #expect(line == Line(seq: 1, time: time, type: "restart", source: "catwatch", body: .restart(restart)))
     }
@@ -169,13 +190,13 @@ import Testing
     }
 
     @Test(arguments: [
-        [], [OutputState(name: "stdout", state: "ok", behind: 0)],
+        [], [Line.Output(output: "stdout", state: "ok", behind: 0)],
         [
-            OutputState(name: hostile, state: hostile, behind: .max, durable: .max),
-            OutputState(name: String(repeating: "\u{2}", count: 500), state: "", behind: 3),
+            Line.Output(output: hostile, state: hostile, behind: .max, durable: .max),
+            Line.Output(output: String(repeating: "\u{2}", count: 500), state: "", behind: 3),
         ],
     ])
-    func writesTheAgentsOwnLine(outputs: [OutputState]) throws {
+    func writesTheAgentsOwnLine(outputs: [Line.Output]) throws {
         var counts = StoreCounts()
         counts.data = 1
         counts.readers = 2
@@ -185,12 +206,11 @@ import Testing
         counts.future = 5
         counts.series = 6
         counts.refusedSeries = 7
-        let sample = AgentSample(loopLag: 0.3, cpu: 41)
+        let body = Line.Agent(AgentSample(loopLag: 0.3, cpu: 41), counts, events: 90, outputs: outputs)
         var tree: JSONTree?
-        let line = try line(atMost: LineEncoder.mostAgent(source: "catwatch", outputs: outputs)) {
+        let line = try line(atMost: LineEncoder().most(body, source: "catwatch")) {
             let start = $1.next
-            let end = $0.agent(
-                sample, counts, outputs: outputs, sequence: 91, time: time, source: "catwatch", to: $1)
+            let end = $0.line(body, sequence: 91, time: time, source: "catwatch", to: $1)
             tree = JSONTree(Array(UnsafeBufferPointer(start: start, count: end.next - start - 1)))
             return end
         }
@@ -202,9 +222,6 @@ import Testing
         #expect(agent.events == 90 && agent.readers == 2 && agent.gaps == 3 && agent.late == 4)
         #expect(agent.series == 6 && agent.refusedSeries == 7 && agent.loopLag == 0.3 && agent.cpu == 41)
         #expect(tree?.values[7].raw == [UInt8(ascii: "8")] && tree?.values[9].raw == [UInt8(ascii: "5")])
-        let read = agent.outputs.map {
-            OutputState(name: $0.output, state: $0.state, behind: $0.behind, durable: $0.durable)
-        }
-        #expect(read == outputs)
+        #expect(agent.outputs == outputs)
     }
 }
