@@ -118,13 +118,16 @@ package struct EventBatch: Sendable {
 
     /// Adds a data event that is one valid, minified JSON value. Its key and its text are ranges in `data`, between the
     /// quotes of a string if it is one; escapes in them are decoded.
+    ///
+    /// - Parameter name: the key, if it is not in `data`.
     package mutating func add(
-        time: Timestamp, source: SourceID, key: Range<Int>? = nil, value: Double?, text: Range<Int>?,
-        data: UnsafeBufferPointer<UInt8>, flaws: JSONFlaws = []
+        time: Timestamp, source: SourceID, key: Range<Int>? = nil, name: Bytes? = nil, value: Double?,
+        text: Range<Int>?, data: UnsafeBufferPointer<UInt8>, flaws: JSONFlaws = []
     ) {
         let offset = byteCount
         _ = append(UnsafeRawBufferPointer(data), from: offset)
         addLast(data.count, time: time, source: source, key: key, value: value, text: text, flaws)
+        if let name { records[records.count - 1].key = name.withUnsafeBytes { append($0, from: offset) } }
     }
 
     /// Minifies a document into the batch's own memory, and searches for the selected values at the same time.

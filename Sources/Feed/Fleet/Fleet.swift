@@ -328,20 +328,12 @@ extension Datum {
         var data: Bytes?
         if let bytes = said.data {
             // It was validated as a part of its line, which may contain white space.
-            data = (try? JSONMinifier.minify(bytes))?[...]
-            if !flaws.isEmpty { own.formUnion(Self.flaws(of: bytes)) }
+            let found = flaws.isEmpty ? nil : JSONSelection.Found()
+            data = (try? JSONMinifier.minify(bytes, .nothing, found))?[...]
+            if let found { own.formUnion(found.flaws) }
         }
         self.init(
             key: FleetMember.key(of: said.series, in: source).map { Bytes($0.utf8) }, value: said.value,
             text: said.text.map { Bytes($0.utf8) }, data: data, flaws: own)
-    }
-
-    private static func flaws(of data: Bytes) -> JSONFlaws {
-        data.withUnsafeBufferPointer { bytes in
-            // The line itself is one level.
-            var scanner = JSONScanner(bytes, levelLimit: LineEncoder.mostLevels - 1)
-            guard (try? scanner.begin()) != nil, (try? scanner.value()) != nil else { return [] }
-            return scanner.flaws
-        }
     }
 }

@@ -3,32 +3,16 @@ package struct JSONDocument: Sendable {
     /// The value's bytes: shared with the document that contains it, not copied.
     package let minified: Bytes
 
-    /// Validates and minifies `input`.
-    ///
-    /// - Throws: the first fault.
-    package init(_ input: Bytes) throws(JSONFault) {
-        minified = try JSONMinifier.minify(input)[...]
-    }
-
     /// Validates and minifies `input`, and searches for the selected values at the same time.
     ///
     /// - Throws: the first fault.
     package init(
-        _ input: Bytes, _ selection: JSONSelection, _ found: JSONSelection.Found
+        _ input: Bytes, _ selection: JSONSelection = .nothing, _ found: JSONSelection.Found? = nil
     ) throws(JSONFault) {
-        minified = try JSONMinifier.minify(input) { (input, output) throws(JSONFault) in
-            try selection.read(input, into: output, found)
-        }[...]
+        minified = try JSONMinifier.minify(input, selection, found)[...]
     }
 
     private init(minified: Bytes) { self.minified = minified }
-
-    /// Lends the value's bytes.
-    package func withUnsafeBytes<Value, Failure: Error>(
-        _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        try minified.withUnsafeBufferPointer(body)
-    }
 
     /// The kind of the value.
     package var kind: JSONKind { JSONKind(firstByte: minified.first) }
@@ -37,8 +21,8 @@ package struct JSONDocument: Sendable {
     ///
     /// - Throws: `.pointer`, with the number of steps that resolved in words.
     package func value(at pointer: JSONPointer) throws(Failure) -> JSONDocument {
-        guard !pointer.steps.isEmpty else { return self }
-        return try withUnsafeBytes { (document) throws(Failure) in
+        guard !pointer.tokens.isEmpty else { return self }
+        return try minified.withUnsafeBufferPointer { (document) throws(Failure) in
             let found = JSONSelection.Found()
             _ = try? JSONSelection([pointer]).read(document, found)
             guard let range = found[0] else { throw found.missing(pointer, at: 0, in: document, suggests: true) }
@@ -54,7 +38,7 @@ package struct JSONDocument: Sendable {
         guard value.kind == .number else {
             throw Failure(.pointer, "\(pointer.place) is \(value.kind) and not a number")
         }
-        guard let number = value.withUnsafeBytes({ JSONNumber.double($0) }) else {
+        guard let number = value.minified.withUnsafeBufferPointer({ JSONNumber.double($0) }) else {
             throw pointer.outOfRange(value.minified)
         }
         return number
@@ -75,7 +59,7 @@ package struct JSONDocument: Sendable {
     /// The elements of an array or the members of an object in the document's order, duplicate keys included; empty for
     /// a scalar.
     package var members: [JSONMember] {
-        withUnsafeBytes { document in
+        minified.withUnsafeBufferPointer { document in
             guard var items = JSONItems(of: document, at: 0) else { return [] }
             var members: [JSONMember] = []
             while let item = items.next(in: document) {

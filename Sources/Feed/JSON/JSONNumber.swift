@@ -17,39 +17,14 @@ package enum JSONNumber {
 
     /// Whether a number of valid JSON, without its sign, exceeds the range of a double, so that it would be infinite.
     static func overflows(_ token: UnsafeBufferPointer<UInt8>) -> Bool {
-        // The number is 0.DIGITS times ten to the power of `scale`, without leading zeros; 17 digits nearly always
-        // decide.
-        var digits: UInt64 = 0
-        var count = 0
-        var scale = 0
-        var isBehindPoint = false
-        var place = 0
-        while place < token.count, token[place] | 0x20 != UInt8(ascii: "e") {
-            let digit = token[place] &- UInt8(ascii: "0")
-            place += 1
-            if digit > 9 {
-                isBehindPoint = true
-            } else if digit > 0 || count > 0 {
-                if !isBehindPoint { scale += 1 }
-                if count < 17 { (digits, count) = (digits * 10 + UInt64(digit), count + 1) }
-            } else if isBehindPoint {
-                scale -= 1
-            }
+        let digits = token.prefix { $0 &- UInt8(ascii: "0") < 10 }.count
+        var exponent = 0
+        if let mark = token.firstIndex(where: { $0 | 0x20 == UInt8(ascii: "e") }) {
+            let text = token[(mark + 1)...].drop { $0 == UInt8(ascii: "+") }
+            exponent = integer(UnsafeBufferPointer(rebasing: text)) ?? (text.first == UInt8(ascii: "-") ? .min : .max)
         }
-        guard count > 0 else { return false }
-        if place < token.count {
-            place += token[place + 1] == UInt8(ascii: "+") ? 2 : 1
-            let isNegative = token[place] == UInt8(ascii: "-")
-            // More than the number of digits in any document, and small enough to add.
-            let most = 1 << 50
-            let said = integer(UnsafeBufferPointer(rebasing: token[place...])) ?? (isNegative ? -most : most)
-            scale += min(max(-most, said), most)
-        }
-        guard scale == longestFinite + 1 else { return scale > longestFinite + 1 }
-        for _ in count..<17 { digits *= 10 }
-        // The first digits of the least number that becomes infinite.
-        let least: UInt64 = 17_976_931_348_623_158
-        return digits == least ? double(token) == nil : digits > least
+        // The number is below ten to the power of digits and exponent.
+        return exponent > longestFinite - digits && double(token) == nil
     }
 
     /// Returns the double in a string: if its text is one JSON number, with or without ASCII white space around it; nil

@@ -9,96 +9,41 @@ extension JSONPointer {
     package static func numbers(
         in document: UnsafeBufferPointer<UInt8>, isLenient: Bool = false, atMost most: Int, within limit: Int = .max
     ) -> [JSONPointer] {
-        var walk = NumberWalk(document: document, end: min(document.count, limit), isLenient: isLenient)
+        var scanner = JSONScanner(document)
         var pointers: [JSONPointer] = []
-        while pointers.count < most, let pointer = walk.next() { pointers.append(pointer) }
+        // The steps to the value at the scanner: the range of a member's name, or an element's index.
+        var path: [(name: Range<Int>?, index: Int)] = []
+        // A fault ends the search; a valid document has none.
+        guard (try? scanner.begin()) != nil else { return [] }
+        while pointers.count < most, scanner.position < limit {
+            let start = scanner.position
+            do throws(JSONFault) {
+                if let isObject = try scanner.enter() {
+                    path.append((isObject ? 0..<0 : nil, -1))
+                } else {
+                    try scanner.value()
+                    let value = UnsafeBufferPointer(rebasing: document[start..<scanner.position])
+                    if isNumber(value, isLenient: isLenient) {
+                        pointers.append(JSONPointer(tokens: path.map { token($0.name, $0.index, in: document) }))
+                    }
+                }
+                while let last = path.last, try !scanner.step(isFirst: last.index < 0) { path.removeLast() }
+            } catch {
+                break
+            }
+            guard let last = path.last else { break }
+            path[path.count - 1] = (last.name.map { _ in scanner.nameRange }, last.index + 1)
+        }
         return pointers
     }
 
-    /// Walks through a document, from one number to the next.
-    private struct NumberWalk {
-        private enum Step {
-            /// The range between the quotes of a key.
-            case key(Range<Int>)
-            case index(Int)
-        }
+    private static func isNumber(_ value: UnsafeBufferPointer<UInt8>, isLenient: Bool) -> Bool {
+        guard isLenient, value.first == UInt8(ascii: "\"") else { return JSONNumber.double(value) != nil }
+        return JSONNumber.lenient(UnsafeBufferPointer(rebasing: value.dropFirst().dropLast())) != nil
+    }
 
-        let document: UnsafeBufferPointer<UInt8>
-        let end: Int
-        let isLenient: Bool
-        private var place = 0
-        private var path: [Step] = []
-        /// Whether the next string is a key.
-        private var isAtKey = false
-
-        init(document: UnsafeBufferPointer<UInt8>, end: Int, isLenient: Bool) {
-            self.document = document
-            self.end = end
-            self.isLenient = isLenient
-        }
-
-        mutating func next() -> JSONPointer? {
-            while place < end {
-                let start = place
-                place += 1
-                switch document[start] {
-                case UInt8(ascii: "{"):
-                    path.append(.key(0..<0))
-                    isAtKey = true
-                case UInt8(ascii: "["): path.append(.index(0))
-                case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                    path.removeLast()
-                    isAtKey = false
-                case UInt8(ascii: ","):
-                    if case .index(let index) = path[path.count - 1] {
-                        path[path.count - 1] = .index(index + 1)
-                    } else {
-                        isAtKey = true
-                    }
-                case UInt8(ascii: "\""):
-                    let body = string()
-                    if isAtKey {
-                        path[path.count - 1] = .key(body)
-                        isAtKey = false
-                    } else if isLenient, JSONNumber.lenient(UnsafeBufferPointer(rebasing: document[body])) != nil {
-                        return pointer()
-                    }
-                case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    while place < document.count, Self.isOfNumber(document[place]) { place += 1 }
-                    if JSONNumber.double(UnsafeBufferPointer(rebasing: document[start..<place])) != nil {
-                        return pointer()
-                    }
-                default: break
-                }
-            }
-            return nil
-        }
-
-        /// Moves past a string from just after its first quote, and returns the range between the quotes.
-        private mutating func string() -> Range<Int> {
-            let start = place
-            while document[place] != UInt8(ascii: "\"") { place += document[place] == UInt8(ascii: "\\") ? 2 : 1 }
-            place += 1
-            return start..<place - 1
-        }
-
-        private static func isOfNumber(_ byte: UInt8) -> Bool {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"),
-                UInt8(ascii: "+"), UInt8(ascii: "-"):
-                true
-            default: false
-            }
-        }
-
-        private func pointer() -> JSONPointer {
-            JSONPointer(
-                tokens: path.map { step in
-                    switch step {
-                    case .key(let range): JSONText.unescape(Bytes(UnsafeBufferPointer(rebasing: document[range])))
-                    case .index(let index): Bytes("\(index)".utf8)
-                    }
-                })
-        }
+    private static func token(_ name: Range<Int>?, _ index: Int, in document: UnsafeBufferPointer<UInt8>) -> Bytes {
+        guard let name else { return Bytes("\(index)".utf8) }
+        return JSONText.unescape(Bytes(UnsafeBufferPointer(rebasing: document[name])))
     }
 }

@@ -4,6 +4,9 @@
 ///
 /// A class with plain memory, because it is used for every line of a bulk input: arrays would be retained each time.
 package final class JSONSelection: @unchecked Sendable {  // never changes
+    /// The selection of no values.
+    package static let nothing = JSONSelection([])
+
     /// The most pointers that a selection may have.
     package static let mostPointers = 6
 
@@ -100,8 +103,18 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
         }
     }
 
+    /// One reference token of a pointer.
+    private struct Step {
+        /// The token's offset in `names`.
+        var offset: Int
+        var length: Int
+        /// The token as an array index, if it is one.
+        var index: Int?
+    }
+
+    /// The reference tokens, concatenated.
     private let names: UnsafeMutableBufferPointer<UInt8>
-    private let steps: UnsafeMutableBufferPointer<JSONPointer.Step>
+    private let steps: UnsafeMutableBufferPointer<Step>
     /// The index of each pointer's first step, and one more for the end.
     private let bounds: UnsafeMutableBufferPointer<Int>
     /// A set of pointers is one byte, with a bit for each pointer.
@@ -112,15 +125,14 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
     package init(_ pointers: [JSONPointer?], firsts: Firsts = []) {
         precondition(pointers.count <= Self.mostPointers, "a selection has one bit for each pointer")
         var names: [UInt8] = []
-        var steps: [JSONPointer.Step] = []
+        var steps: [Step] = []
         var bounds = [0]
         self.pointers = pointers.enumerated().reduce(0) { $0 | ($1.element == nil ? 0 : 1 << UInt8($1.offset)) }
-        for pointer in pointers.map({ $0 ?? .root }) {
-            for var step in pointer.steps {
-                step.offset += names.count
-                steps.append(step)
+        for pointer in pointers {
+            for token in pointer?.tokens ?? [] {
+                steps.append(Step(offset: names.count, length: token.count, index: JSONPointer.index(token)))
+                names += token
             }
-            names += pointer.bytes
             bounds.append(steps.count)
         }
         self.names = Self.memory(names)
@@ -143,16 +155,18 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
 
     /// Validates and minifies a document, and searches for the selected values.
     ///
-    /// - Parameter output: room for `input.count` bytes, not overlapping the input; nil to leave white space in place.
+    /// - Parameters:
+    ///   - output: room for `input.count` bytes, not overlapping the input; nil to leave white space in place.
+    ///   - found: nil to search for nothing.
     /// - Returns: the number of bytes of the minified document.
     /// - Throws: the first fault; the bytes written and values found until then are meaningless.
     @inline(__always)
     package func read(
-        _ input: UnsafeBufferPointer<UInt8>, into output: UnsafeMutablePointer<UInt8>? = nil, _ found: Found
+        _ input: UnsafeBufferPointer<UInt8>, into output: UnsafeMutablePointer<UInt8>? = nil, _ found: Found? = nil
     ) throws(JSONFault) -> Int {
         var scanner = JSONScanner(input, output: output)
         try scanner.begin()
-        try value(of: &scanner, found)
+        if let found { try value(of: &scanner, found) } else { try scanner.value() }
         return try scanner.end()
     }
 

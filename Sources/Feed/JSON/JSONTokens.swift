@@ -117,26 +117,11 @@ struct JSONTokens {
     /// Moves past one non-ASCII character, slowly; finds the exact faulty byte.
     @inline(never)
     private func anyMultibyte(from start: Int) throws(JSONFault) -> Int {
-        // The second byte's range excludes overlong forms, surrogates and scalars above U+10FFFF.
-        let following: Int
-        let second: ClosedRange<UInt8>
-        switch base[start] {
-        case 0xC2...0xDF: (following, second) = (1, 0x80...0xBF)
-        case 0xE0: (following, second) = (2, 0xA0...0xBF)
-        case 0xED: (following, second) = (2, 0x80...0x9F)
-        case 0xE1...0xEF: (following, second) = (2, 0x80...0xBF)
-        case 0xF0: (following, second) = (3, 0x90...0xBF)
-        case 0xF1...0xF3: (following, second) = (3, 0x80...0xBF)
-        case 0xF4: (following, second) = (3, 0x80...0x8F)
-        default: throw fault(.invalidUTF8, at: start)
-        }
-        for place in start + 1...start + following {
-            guard place < count else { throw fault(.cutOff(.continuation), at: place) }
-            guard (place == start + 1 ? second : 0x80...0xBF).contains(base[place]) else {
-                throw fault(.invalidUTF8, at: place)
-            }
-        }
-        return start + following + 1
+        let length = UTF8Scalar.length(base + start, count - start)
+        guard length < 0 else { return start + length }
+        guard 0xC2...0xF4 ~= base[start] else { throw fault(.invalidUTF8, at: start) }
+        let place = start - length
+        throw place < count ? fault(.invalidUTF8, at: place) : fault(.cutOff(.continuation), at: place)
     }
 
     // MARK: Names

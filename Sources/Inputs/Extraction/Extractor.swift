@@ -184,7 +184,8 @@ package final class Extractor: Sendable {
         let start = mayHaveMark && input.starts(with: JSONText.byteOrderMark) ? JSONText.byteOrderMark.count : 0
         do throws(JSONFault) {
             let json = try JSONDocument(input.dropFirst(start), whole, found)
-            let fields = extraction.items == nil ? json.withUnsafeBytes { self.fields(of: $0, found) } : nil
+            let fields =
+                extraction.items == nil ? json.minified.withUnsafeBufferPointer { self.fields(of: $0, found) } : nil
             return Document(json: json, found: found, fields: fields)
         } catch {
             throw JSONFault(offset: error.offset + start, reason: error.reason)
@@ -225,7 +226,7 @@ package final class Extractor: Sendable {
             while reading.read(atMost: .max, into: &batch) {}
             return reading.outcome
         }
-        return try document.json.withUnsafeBytes { (data) throws(Failure) in
+        return try document.json.minified.withUnsafeBufferPointer { (data) throws(Failure) in
             let fields = document.fields ?? self.fields(of: data, document.found)
             let missing = try check(fields.faults, in: data, document.found, suggests: kind == .documents)
             batch.add(
@@ -246,7 +247,7 @@ package final class Extractor: Sendable {
         _ document: Document, from source: SourceID, at now: Timestamp
     ) throws(Failure) -> ItemReading? {
         guard let pointer = extraction.items else { return nil }
-        let items = try document.json.withUnsafeBytes { (data) throws(Failure) in
+        let items = try document.json.minified.withUnsafeBufferPointer { (data) throws(Failure) in
             guard let place = document.found[0] else {
                 throw document.found.missing(pointer, at: 0, in: data, suggests: kind == .documents)
             }

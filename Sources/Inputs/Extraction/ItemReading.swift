@@ -57,7 +57,7 @@ package struct ItemReading {
     ///
     /// - Returns: whether there are more items.
     package mutating func read(atMost limit: Int, into batch: inout EventBatch) -> Bool {
-        document.withUnsafeBytes { bytes in
+        document.minified.withUnsafeBufferPointer { bytes in
             for _ in 0..<limit {
                 guard let item = items.next(in: bytes, extractor.fields, found) else { return false }
                 read(item, bytes, into: &batch)
@@ -75,46 +75,22 @@ package struct ItemReading {
         tally.add(fields.faults, at: item.position, mayOmitValue: extractor.mayOmitValue)
         guard fields.faults.key == nil else { return }
         events += 1
-        add(item, fields, bytes, document, into: &batch)
+        var name: Bytes?
+        var flaws = found.flaws
+        switch extractor.extraction.key {
+        case .at: break
+        case .position where item.name == nil: name = Bytes("\(item.position)".utf8)
+        case .position, nil:
+            name = item.name.map { JSONText.unescape(Bytes(UnsafeBufferPointer(rebasing: document[$0]))) }
+            flaws.formUnion(item.nameFlaws)
+        }
+        batch.add(
+            time: fields.time ?? now, source: source, key: fields.key, name: name, value: fields.value,
+            text: fields.text, data: bytes, flaws: flaws)
         if let pointer = fields.valuePointer {
             batch.setValuePointer(pointer.text)
             extractor = extractor.fixingValue(at: pointer)
             valuePointer = pointer
         }
-    }
-
-    private func add(
-        _ item: JSONItems.Item, _ fields: Extractor.Fields, _ bytes: UnsafeBufferPointer<UInt8>,
-        _ document: UnsafeBufferPointer<UInt8>, into batch: inout EventBatch
-    ) {
-        let time = fields.time ?? now
-        switch extractor.extraction.key {
-        case .at:
-            batch.add(
-                time: time, source: source, key: fields.key, value: fields.value, text: fields.text, data: bytes,
-                flaws: found.flaws)
-        case .position where item.name == nil:
-            add(Bytes("\(item.position)".utf8), fields, bytes, found.flaws, at: time, into: &batch)
-        case .position, nil:
-            let name = item.name.map { JSONText.unescape(Bytes(UnsafeBufferPointer(rebasing: document[$0]))) }
-            add(name, fields, bytes, found.flaws.union(item.nameFlaws), at: time, into: &batch)
-        }
-    }
-
-    /// Adds an event whose key is not a part of its item.
-    private func add(
-        _ key: Bytes?, _ fields: Extractor.Fields, _ item: UnsafeBufferPointer<UInt8>, _ flaws: JSONFlaws,
-        at time: Timestamp, into batch: inout EventBatch
-    ) {
-        guard let key else {
-            return batch.add(
-                time: time, source: source, value: fields.value, text: fields.text, data: item, flaws: flaws)
-        }
-        let text = fields.text.map { JSONText.unescape(Bytes(UnsafeBufferPointer(rebasing: item[$0]))) }
-        batch.add(
-            Event(
-                time: time, source: source,
-                body: .data(
-                    Datum(key: key, value: fields.value, text: text, data: Bytes(item), flaws: flaws))))
     }
 }

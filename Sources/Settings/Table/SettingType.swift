@@ -400,13 +400,15 @@ enum Types {
 extension JSONPointer {
     /// Parses a pointer that a person wrote (RFC 6901, 3).
     static func parse(_ text: String) throws(UsageError) -> JSONPointer {
-        guard text.isEmpty || text.hasPrefix("/") else {
-            throw UsageError("\(UsageError.quoted(text)) is no JSON Pointer; it begins with a slash: '/length'")
-        }
-        do throws(Failure) {
+        do throws(Fault) {
             return try JSONPointer(text)
         } catch {
-            throw UsageError("\(UsageError.quoted(text)) has a ~ that is neither ~0 (for ~) nor ~1 (for /)")
+            let reason =
+                switch error {
+                case .noSlash: "is no JSON Pointer; it begins with a slash: '/length'"
+                case .escape: "has a ~ that is neither ~0 (for ~) nor ~1 (for /)"
+                }
+            throw UsageError("\(UsageError.quoted(text)) \(reason)")
         }
     }
 }

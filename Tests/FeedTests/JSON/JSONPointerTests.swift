@@ -8,16 +8,12 @@ import Testing
 
     @Test(arguments: ["a", "a/b", "~0", "#/a", " /a", "length"])
     func mustStartWithASlash(text: String) throws {
-        let failure = try #require(throws: Failure.self) { try JSONPointer(text) }
-        #expect(failure.code == .pointer)
-        #expect(failure.message == "the JSON Pointer \"\(text)\" does not start with '/'; \"/\(text)\" may be meant")
+        #expect(throws: JSONPointer.Fault.noSlash) { try JSONPointer(text) }
     }
 
     @Test(arguments: ["/~", "/a~", "/~2", "/~/a", "/a/~x"])
     func knowsTwoEscapesOnly(text: String) throws {
-        let failure = try #require(throws: Failure.self) { try JSONPointer(text) }
-        #expect(failure.code == .pointer)
-        #expect(failure.message.contains("~0"))
+        #expect(throws: JSONPointer.Fault.escape) { try JSONPointer(text) }
     }
 
     @Test func isEqualWhenItLeadsToTheSamePlace() throws {

@@ -173,7 +173,9 @@ import Testing
         let expected = try #require(throws: Failure.self) { try document.value(at: JSONPointer(pointer)) }
         let pointers = try ["/l/2", "/a", pointer, "/l"].map { try JSONPointer($0) }
         let reading = try Reading(Array(document.minified), JSONSelection(pointers, firsts: [.number, .string]))
-        let failure = document.withUnsafeBytes { reading.found.missing(pointers[2], at: 2, in: $0, suggests: false) }
+        let failure = document.minified.withUnsafeBufferPointer {
+            reading.found.missing(pointers[2], at: 2, in: $0, suggests: false)
+        }
         #expect(failure == expected)
         #expect(reading.text(reading.found[0]) == "null" && reading.text(reading.found[1]) == #"{"n":1}"#)
     }
