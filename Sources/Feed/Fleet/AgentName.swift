@@ -23,7 +23,8 @@ package enum AgentName {
         return ReservedNames.all.contains(name) ? "host-\(name)" : name
     }
 
-    private static func isByte(_ byte: UInt8) -> Bool {
+    /// Whether names of agents and runs may have this byte.
+    static func isByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):

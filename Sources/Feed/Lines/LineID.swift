@@ -16,23 +16,13 @@ package enum RunName {
     package static let rule = "1 to 64 letters, digits, - or _"
 
     package static func isValid(_ name: String) -> Bool {
-        1...64 ~= name.utf8.count
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                    true
-                default: false
-                }
-            }
+        1...64 ~= name.utf8.count && name.utf8.allSatisfy(AgentName.isByte)
     }
 }
 
 /// An agent of a fleet, by its index in the store; dense, from 0.
 package struct MemberID: Sendable, Hashable {
     package let index: Int
-
-    package init(index: Int) { self.index = index }
 }
 
 /// The origin of an event in a fleet: the agent and its line, for the last keys of its line here.
@@ -84,9 +74,7 @@ extension AgentPosition {
     /// Reads the origin that a line of a hub states; nil for any other line. A `lost` line has the last line that it
     /// names.
     package init?(_ line: UnsafeBufferPointer<UInt8>) {
-        var scanner = JSONScanner(line, levelLimit: LineEncoder.mostLevels)
-        guard (try? scanner.begin()) != nil else { return nil }
-        let found = try? LineMembers.with(line, &scanner, isLine: true) { members throws(LineFault) -> AgentPosition? in
+        let found = try? LineMembers.with(line: line) { members throws(LineFault) -> AgentPosition? in
             guard let agent = try members.stringIfAny(.agent), let run = try members.stringIfAny(.originRun),
                 AgentName.isValid(agent), RunName.isValid(run)
             else { return nil }
@@ -94,7 +82,7 @@ extension AgentPosition {
             guard let sequence = try members.intIfAny(isLost ? .to : .originSeq, from: 1) else { return nil }
             return AgentPosition(agent, LineID(run, sequence), stream: try members.intIfAny(.originStream, from: 1))
         }
-        guard let position = found.flatMap({ $0 }).flatMap({ $0 }) else { return nil }
+        guard let position = found?.value else { return nil }
         self = position
     }
 }

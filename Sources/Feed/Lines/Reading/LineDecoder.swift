@@ -17,14 +17,7 @@ package enum LineDecoder {
     /// - Throws: the first fault, with its offset in the line.
     package static func decode(_ line: Bytes) throws(LineFault) -> Line {
         try line.withUnsafeBufferPointer { (bytes) throws(LineFault) in
-            var scanner = JSONScanner(bytes, levelLimit: LineEncoder.mostLevels)
-            do throws(JSONFault) {
-                try scanner.begin()
-            } catch {
-                throw LineFault(error)
-            }
-            let start = scanner.position
-            var decoded = try LineMembers.with(bytes, &scanner, isLine: true) { members throws(LineFault) in
+            let (decoded, flaws) = try LineMembers.with(line: bytes) { members throws(LineFault) in
                 let type = try members.string(.type)
                 var line = Line(
                     seq: try members.intIfAny(.seq, from: 1), time: try members.time(.time), type: type,
@@ -37,9 +30,9 @@ package enum LineDecoder {
                 }
                 return line
             }
-            decoded?.flaws = scanner.flaws
-            guard let decoded else { throw LineFault(offset: start, reason: .notAnObject) }
-            return decoded
+            var line = decoded
+            line.flaws = flaws
+            return line
         }
     }
 

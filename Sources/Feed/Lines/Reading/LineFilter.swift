@@ -1,15 +1,13 @@
-internal import Glibc
 package import Reactor
 
-/// Selects lines by type, source and time, by comparing bytes where every numbered line of format 1 has them:
-/// `{"seq":1,"time":"…","type":"fact","source":"fact",…`. It decodes nothing.
+/// Selects lines by type, source and time, which it reads where every numbered line of format 1 has them:
+/// `{"seq":1,"time":"…","type":"fact","source":"fact",…`. It compares the bytes of names.
 package struct LineFilter: Sendable, Equatable {
     /// Nil lets any type pass; likewise `sources`.
     private let types: NameSet?
     private let sources: NameSet?
-    /// A time as lines write it: such texts sort in the order of the times.
-    private let from: [UInt8]?
-    private let until: [UInt8]?
+    private let from: Timestamp?
+    private let until: Timestamp?
 
     /// - Parameters:
     ///   - types, sources: the names that pass; nil for any.
@@ -18,13 +16,8 @@ package struct LineFilter: Sendable, Equatable {
     package init(types: [String]?, sources: [String]?, from: Timestamp? = nil, until: Timestamp? = nil) {
         self.types = types.map { NameSet($0) }
         self.sources = sources.map { NameSet($0) }
-        self.from = from.map { Self.text($0) }
-        self.until = until.map { Self.text($0) }
-    }
-
-    private static func text(_ time: Timestamp) -> [UInt8] {
-        var text = TimestampText()
-        return LineWriter.bytes(atMost: 32) { text.write(time, to: &$0) }
+        self.from = from
+        self.until = until
     }
 
     /// The number of bytes that its names take.
@@ -34,9 +27,9 @@ package struct LineFilter: Sendable, Equatable {
     package func admits(_ line: UnsafeRawBufferPointer) -> Bool {
         guard let head = LineHead(line), let type = head.type else { return false }
         if from != nil || until != nil {
-            guard let time = head.timeText else { return false }
-            if let from, Self.isEarlier(time, than: from) { return false }
-            if let until, !Self.isEarlier(time, than: until) { return false }
+            guard let time = head.time else { return false }
+            if let from, time < from { return false }
+            if let until, time >= until { return false }
         }
         if let types, !types.contains(type.token) { return false }
         guard let sources else { return true }
@@ -50,17 +43,9 @@ package struct LineFilter: Sendable, Equatable {
         guard let until else { return 0 }
         var count = before
         lines.forEachLine { line in
-            let isOver = LineHead(line)?.timeText.map { !Self.isEarlier($0, than: until) } ?? false
+            let isOver = LineHead(line)?.time.map { $0 >= until } ?? false
             count = isOver ? count + line.count + 1 : 0
         }
         return count
-    }
-
-    private static func isEarlier(_ time: UnsafeRawBufferPointer, than other: [UInt8]) -> Bool {
-        // Both have the same length.
-        other.withUnsafeBytes { other in
-            guard let time = time.baseAddress, let other = other.baseAddress else { return false }
-            return memcmp(time, other, LineHead.timeLength) < 0
-        }
     }
 }

@@ -25,10 +25,16 @@ package struct LineHead {
 
     /// The time as it is written, with its quotes.
     @inline(__always)
-    package var timeText: UnsafeRawBufferPointer? {
+    var timeText: UnsafeRawBufferPointer? {
         var walk = LineWalk(tokens, at: comma)
         guard walk.skip(",\"time\":"), walk.place + Self.timeLength <= tokens.count else { return nil }
         return UnsafeRawBufferPointer(start: tokens.base + walk.place, count: Self.timeLength)
+    }
+
+    package var time: Timestamp? {
+        guard let text = timeText, text.first == UInt8(ascii: "\""), text.last == UInt8(ascii: "\"") else { return nil }
+        return RFC3339.parse(
+            UnsafeBufferPointer(rebasing: text.assumingMemoryBound(to: UInt8.self)[1..<Self.timeLength - 1]))
     }
 
     @inline(__always)
@@ -39,10 +45,7 @@ package struct LineHead {
 
     /// The parts of an event with a value; nil when one of its names needs decoding.
     package var event: Event? {
-        guard let text = timeText, text.first == UInt8(ascii: "\""), text.last == UInt8(ascii: "\""),
-            let time = RFC3339.parse(
-                UnsafeBufferPointer(rebasing: text.assumingMemoryBound(to: UInt8.self)[1..<Self.timeLength - 1]))
-        else { return nil }
+        guard let text = timeText, let time else { return nil }
         var walk = LineWalk(tokens, at: end(of: text))
         guard walk.skip(",\"type\":") else { return nil }
         let start = walk.place
@@ -57,7 +60,7 @@ package struct LineHead {
     }
 
     /// The length of `"2026-11-20T12:52:56.123456Z"`, in bytes.
-    static let timeLength = 29
+    private static let timeLength = 29
 
     @inline(__always)
     private func name(_ key: StaticString, behind text: UnsafeRawBufferPointer) -> Name? {
@@ -113,18 +116,7 @@ extension LineHead {
         ///
         /// - Throws: the first fault in the line.
         package init(_ line: UnsafeBufferPointer<UInt8>) throws(LineFault) {
-            var scanner = JSONScanner(line, levelLimit: LineEncoder.mostLevels)
-            do throws(JSONFault) {
-                try scanner.begin()
-            } catch {
-                throw LineFault(error)
-            }
-            let start = scanner.position
-            let decoded = try LineMembers.with(line, &scanner, isLine: true) { members throws(LineFault) in
-                try Decoded(members)
-            }
-            guard let decoded else { throw LineFault(offset: start, reason: .notAnObject) }
-            self = decoded
+            self = try LineMembers.with(line: line) { members throws(LineFault) in try Decoded(members) }.value
         }
 
         private init(_ members: borrowing LineMembers) throws(LineFault) {

@@ -19,10 +19,22 @@ struct LineMembers: ~Copyable {
         ranges.initialize(repeating: .zero, count: LineKey.keyCount)
     }
 
-    /// Returns the result of `body` for the object at the scanner, which then is past it; nil if it is not an object.
-    ///
-    /// - Parameter isLine: whether the object must be the whole line, which is validated before `body` runs.
+    /// Returns the result of `body` for the object that is the whole line, and the line's flaws. The line is validated
+    /// before `body` runs.
     static func with<Value>(
+        line: UnsafeBufferPointer<UInt8>, _ body: (borrowing LineMembers) throws(LineFault) -> Value
+    ) throws(LineFault) -> (value: Value, flaws: JSONFlaws) {
+        var scanner = JSONScanner(line, levelLimit: LineEncoder.mostLevels)
+        do throws(JSONFault) { try scanner.begin() } catch { throw LineFault(error) }
+        let start = scanner.position
+        guard let value = try with(line, &scanner, isLine: true, body) else {
+            throw LineFault(offset: start, reason: .notAnObject)
+        }
+        return (value, scanner.flaws)
+    }
+
+    /// Returns the result of `body` for the object at the scanner, which then is past it; nil if it is not an object.
+    private static func with<Value>(
         _ bytes: UnsafeBufferPointer<UInt8>, _ scanner: inout JSONScanner, isLine: Bool = false,
         _ body: (borrowing LineMembers) throws(LineFault) -> Value
     ) throws(LineFault) -> Value? {
@@ -163,10 +175,7 @@ struct LineMembers: ~Copyable {
 
     /// The same for a required value.
     func duration(_ key: LineKey, unit microseconds: Double) throws(LineFault) -> Duration {
-        guard let duration = try durationIfAny(key, unit: microseconds) else {
-            throw LineFault(offset: offset, reason: .missing(key: key.text))
-        }
-        return duration
+        try required(key, durationIfAny(key, unit: microseconds))
     }
 
     /// Returns the result of `make` for the object at `key`; nil when there is none.

@@ -77,17 +77,13 @@ package enum RFC3339 {
     /// Days since 1970-01-01 in the Gregorian calendar. Years start in March, so that a leap day is the last of its
     /// year.
     private static func daysSinceEpoch(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
-        let marchYear = month > 2 ? year : year - 1
+        // Counted from 400 years before, so that none is negative.
+        let marchYear = year + (month > 2 ? 400 : 399)
         let monthFromMarch = (month + 9) % 12
-        // January and February of year 0 belong to year -1, so the division must round down, not truncate.
-        let leapDays = floor(marchYear, 4) - floor(marchYear, 100) + floor(marchYear, 400)
+        let leapDays = marchYear / 4 - marchYear / 100 + marchYear / 400
         // From March, months have 31, 30, 31, 30 and 31 days, repeatedly: 153 in five.
         let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
-        // 719,468 days lie between 0000-03-01 and 1970-01-01.
-        return Int64(marchYear * 365 + leapDays + dayOfYear - 719_468)
-    }
-
-    private static func floor(_ value: Int, _ divisor: Int) -> Int {
-        value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor)
+        // 400 years have 146,097 days; 719,468 lie between 0000-03-01 and 1970-01-01.
+        return Int64(marchYear * 365 + leapDays + dayOfYear - 146_097 - 719_468)
     }
 }
