@@ -131,13 +131,12 @@ package struct WatchPlan: Sendable {
     /// The keys of settings that differ from another plan's and take effect only after a restart: those without the
     /// trait `reloads`.
     package func restartKeys(comparedTo other: WatchPlan) -> [String] {
-        let (mine, others) = (options.settings, other.options.settings)
-        return SettingTable.inFile.filter { row in
-            func shown(_ settings: [(key: String, setting: any Setting, tree: JSONTree)]) -> JSONTree? {
-                settings.first { $0.setting === row.setting }?.tree
-            }
-            return !row.option.traits.contains(.reloads) && shown(mine) != shown(others)
-        }.map(\.key)
+        func shown(_ options: Options) -> [String: JSONTree] {
+            Dictionary(uniqueKeysWithValues: options.settings.map { ($0.key, $0.tree) })
+        }
+        let (mine, others) = (shown(options), shown(other.options))
+        return SettingTable.inFile.filter { !$0.option.traits.contains(.reloads) && mine[$0.key] != others[$0.key] }
+            .map(\.key)
     }
 
     /// Whether a reload makes sense: a configuration was named, sets something, or runs under a service manager. A

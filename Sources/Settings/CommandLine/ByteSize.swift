@@ -5,7 +5,8 @@ package enum ByteSize {
     /// - Parameter range: the sizes that the option allows, both ends included.
     /// - Throws: `UsageError` when the text is not a size, is not a whole number of bytes, or is out of range.
     package static func parse(_ text: String, in range: ClosedRange<Int>) throws(UsageError) -> Int {
-        guard let number = DecimalNumber(prefixOf: text.utf8), let unit = bytes(of: number.rest) else {
+        guard let number = DecimalNumber(prefixOf: text.utf8), let unit = units[Substring(number.rest).lowercased()]
+        else {
             throw UsageError("\(UsageError.quoted(text)) is not a size; write 64KiB, 1MiB, 1MB, or bare bytes")
         }
         guard let value = number.scaled(by: unit), let size = Int(exactly: value), range.contains(size) else {
@@ -24,16 +25,8 @@ package enum ByteSize {
         return "\(size)B"
     }
 
-    private static func bytes(of unit: Substring.UTF8View) -> Int64? {
-        switch String(Substring(unit)).lowercased() {
-        case "", "b": 1
-        case "kb": 1_000
-        case "mb": 1_000_000
-        case "gb": 1_000_000_000
-        case "kib": 1 << 10
-        case "mib": 1 << 20
-        case "gib": 1 << 30
-        default: nil
-        }
-    }
+    private static let units: [String: Int64] = [
+        "": 1, "b": 1, "kb": 1_000, "mb": 1_000_000, "gb": 1_000_000_000, "kib": 1 << 10, "mib": 1 << 20,
+        "gib": 1 << 30,
+    ]
 }

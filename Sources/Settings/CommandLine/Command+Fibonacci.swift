@@ -31,9 +31,7 @@ extension Command {
                 throw UsageError("fibonacci: \(UsageError.quoted(word)) is no number; write digits only")
             }
             // Leading zeros are allowed, however many.
-            guard let count = Int(word.drop { $0 == "0" }.isEmpty ? "0" : String(word.drop { $0 == "0" })),
-                count <= PollRequest.mostN
-            else {
+            guard let count = Int(word), count <= PollRequest.mostN else {
                 throw UsageError(
                     "fibonacci: \(UsageError.quoted(word)) is too large; \(PollRequest.mostN) is the most")
             }

@@ -46,18 +46,12 @@ package enum Completions {
     private static var zsh: String {
         let arguments = Option.all.map { entry in
             let help = "[" + zshEscaped(entry.help) + "]"
-            let action: String
-            switch entry.argument {
-            case .none: action = ""
-            case .required(let name): action = ":\(zshName(name)):\(zshAction(entry.completion))"
-            case .optional(let name): action = "::\(zshName(name)):\(zshAction(entry.completion))"
-            }
             // An optional argument has to follow its equals sign without a blank.
-            let equals =
+            let (equals, action) =
                 switch entry.argument {
-                case .none: ""
-                case .required: "="
-                case .optional: "=-"
+                case .none: ("", "")
+                case .required(let name): ("=", ":\(zshName(name)):\(zshAction(entry.completion))")
+                case .optional(let name): ("=-", "::\(zshName(name)):\(zshAction(entry.completion))")
                 }
             let star = entry.repeats == .last ? "" : "*"
             guard let short = entry.short else { return "    '\(star)--\(entry.long)\(equals)\(help)\(action)'" }
@@ -114,19 +108,13 @@ package enum Completions {
 
     /// Escapes text inside single quotes and brackets of an `_arguments` specification.
     private static func zshEscaped(_ text: String) -> String {
-        text.reduce(into: "") { output, character in
-            switch character {
-            case "'": output += "'\\''"
-            case "[", "]", "\\", ":": output += "\\\(character)"
-            default: output.append(character)
-            }
-        }
+        text.escaped(["'": "'\\''", "[": "\\[", "]": "\\]", "\\": "\\\\", ":": "\\:"])
     }
 
-    private static func fishEscaped(_ text: String) -> String {
-        text.reduce(into: "") { output, character in
-            if character == "'" || character == "\\" { output += "\\" }
-            output.append(character)
-        }
-    }
+    private static func fishEscaped(_ text: String) -> String { text.escaped(["'": "\\'", "\\": "\\\\"]) }
+}
+
+extension String {
+    /// The text with these characters replaced.
+    func escaped(_ escapes: [Character: String]) -> String { map { escapes[$0] ?? String($0) }.joined() }
 }

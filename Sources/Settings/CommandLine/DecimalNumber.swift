@@ -23,7 +23,7 @@ struct DecimalNumber {
 
     /// The number times `unit`; nil when that overflows or is not whole.
     func scaled(by unit: Int64) -> Int64? {
-        guard let units = Self.integer(whole) else { return nil }
+        guard let units = Int64(Substring(whole)) else { return nil }
         let (product, overflow) = units.multipliedReportingOverflow(by: unit)
         guard !overflow else { return nil }
         guard let part = scaledFraction(by: unit) else { return nil }
@@ -37,25 +37,13 @@ struct DecimalNumber {
         while digits.last == UInt8(ascii: "0") { digits = digits.dropLast() }
         guard !digits.isEmpty else { return 0 }
         // 18 digits fit into Int64, and no unit has more factors of ten than that.
-        guard digits.count <= 18, let numerator = Self.integer(digits) else { return nil }
+        guard digits.count <= 18, let numerator = Int64(Substring(digits)) else { return nil }
         var denominator: Int64 = 1
         for _ in digits { denominator *= 10 }
         let product = numerator.multipliedFullWidth(by: unit)
         // numerator < denominator, so the quotient is below `unit` and fits.
         let (quotient, remainder) = denominator.dividingFullWidth(product)
         return remainder == 0 ? quotient : nil
-    }
-
-    private static func integer(_ digits: Substring.UTF8View) -> Int64? {
-        var value: Int64 = 0
-        for digit in digits {
-            let (tenfold, overflow) = value.multipliedReportingOverflow(by: 10)
-            guard !overflow else { return nil }
-            let (sum, carried) = tenfold.addingReportingOverflow(Int64(digit - UInt8(ascii: "0")))
-            guard !carried else { return nil }
-            value = sum
-        }
-        return value
     }
 }
 

@@ -5,7 +5,7 @@ package enum DurationText {
     /// - Parameter range: the durations that the option allows, both ends included.
     /// - Throws: `UsageError` when the text is not a duration, is finer than nanoseconds, or is out of range.
     package static func parse(_ text: String, in range: ClosedRange<Duration>) throws(UsageError) -> Duration {
-        guard let number = DecimalNumber(prefixOf: text.utf8), let unit = nanoseconds(of: number.rest) else {
+        guard let number = DecimalNumber(prefixOf: text.utf8), let unit = units[String(Substring(number.rest))] else {
             throw UsageError(
                 "\(UsageError.quoted(text)) is not a duration; write 500ms, 10s, 2m, 1h, or bare seconds")
         }
@@ -37,14 +37,9 @@ package enum DurationText {
         return "\(seconds).\(fraction)s"
     }
 
-    private static func nanoseconds(of unit: Substring.UTF8View) -> Int64? {
-        switch String(Substring(unit)) {
-        case "ms": 1_000_000
-        case "s", "": 1_000_000_000
-        case "m": 60_000_000_000
-        case "h": 3_600_000_000_000
-        case "d": 86_400_000_000_000
-        default: nil
-        }
-    }
+    /// In nanoseconds.
+    private static let units: [String: Int64] = [
+        "ms": 1_000_000, "s": 1_000_000_000, "": 1_000_000_000, "m": 60_000_000_000, "h": 3_600_000_000_000,
+        "d": 86_400_000_000_000,
+    ]
 }

@@ -18,33 +18,22 @@ package struct FeedURL: Sendable, Hashable {
 
     package let scheme: Scheme
     /// `user:password`, percent-encoded as it was written. A secret.
-    package let userInfo: String?
+    package private(set) var userInfo: String?
     /// In lower case; an IPv6 address has its brackets.
-    package let host: String
+    package private(set) var host = ""
     /// 1 to 65535; nil for the scheme's default port.
-    package let port: Int?
+    package private(set) var port: Int?
     /// Begins with a slash; non-ASCII is percent-encoded. A socket's path is kept as written, empty for the default.
-    package let path: String
+    package private(set) var path = ""
     /// Without its question mark; non-ASCII bytes are percent-encoded. May hold a secret.
-    package let query: String?
+    package private(set) var query: String?
     /// The NATS servers; empty for every other scheme. With them, host, port and path are empty.
     private(set) var servers: [NatsAddress] = []
 
     /// The URL of an agent's socket.
     ///
     /// - Parameter path: empty for the default socket.
-    package init(socket path: String) {
-        self = FeedURL(scheme: .unix, path: path)
-    }
-
-    private init(scheme: Scheme, path: String) {
-        self.scheme = scheme
-        userInfo = nil
-        host = ""
-        port = nil
-        self.path = path
-        query = nil
-    }
+    package init(socket path: String) { (scheme, self.path) = (.unix, path) }
 
     /// Checks a URL; a fragment is dropped, because it is never sent.
     ///
@@ -62,9 +51,8 @@ package struct FeedURL: Sendable, Hashable {
         }
         guard !text.isEmpty else { throw UsageError("the URL is empty; write http://HOST/PATH") }
         if ["nats://", "tls://"].contains(where: { text.lowercased().hasPrefix($0) }) {
-            let servers = try NatsAddress.list(text)
-            self = FeedURL(scheme: servers.contains(where: \.isSecure) ? .tls : .nats, path: "")
-            self.servers = servers
+            servers = try NatsAddress.list(text)
+            scheme = servers.contains(where: \.isSecure) ? .tls : .nats
             return
         }
         for byte in text.utf8 where byte <= 0x20 || byte == 0x7F {
@@ -80,15 +68,13 @@ package struct FeedURL: Sendable, Hashable {
         if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
             userInfo = Self.percentEncoded(authority[..<at])
             hostAndPort = authority[authority.index(after: at)...]
-        } else {
-            userInfo = nil
         }
         (host, port) = try Self.splitPort(hostAndPort, fault)
 
         let target = rest[authority.endIndex...].prefix { $0 != UInt8(ascii: "#") }
         let path = target.prefix { $0 != UInt8(ascii: "?") }
         self.path = path.isEmpty ? "/" : Self.percentEncoded(path)
-        query = path.endIndex == target.endIndex ? nil : Self.percentEncoded(target[path.endIndex...].dropFirst())
+        if path.endIndex != target.endIndex { query = Self.percentEncoded(target[path.endIndex...].dropFirst()) }
     }
 
     /// `https://host:port`: the server, without any secret.
@@ -185,16 +171,9 @@ package struct FeedURL: Sendable, Hashable {
     }
 
     private static func percentEncoded(_ bytes: Substring.UTF8View) -> String {
-        guard bytes.contains(where: { $0 >= 0x80 }) else { return String(Substring(bytes)) }
-        var output = ""
-        for byte in bytes {
-            if byte < 0x80 {
-                output.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                output += "%" + String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return output
+        bytes.map { byte in
+            byte < 0x80 ? String(Unicode.Scalar(byte)) : "%" + String(byte, radix: 16, uppercase: true)
+        }.joined()
     }
 
     /// The text, which need not be a valid URL, in quotes for a message; user name, password and query are left out.

@@ -14,7 +14,7 @@ enum LongOptions {
     }
 
     struct Occurrence {
-        /// The index into the table.
+        /// The index into `Option.all`.
         var entry: Int
         /// Empty when there is none.
         var argument: String
@@ -25,12 +25,12 @@ enum LongOptions {
     /// Stops at the first request such as `--help`: the rest of the command line does not matter then.
     ///
     /// - Throws: `UsageError` for an unknown, ambiguous or repeated option, or a missing or unexpected argument.
-    static func scan(_ arguments: [String], _ entries: [Option]) throws(UsageError) -> Scan {
-        try turn.withLock { _ throws(UsageError) in try scan(alone: arguments, entries) }
+    static func scan(_ arguments: [String]) throws(UsageError) -> Scan {
+        try turn.withLock { _ throws(UsageError) in try scan(alone: arguments) }
     }
 
-    private static func scan(alone arguments: [String], _ entries: [Option]) throws(UsageError) -> Scan {
-        let names = entries.map { strdup($0.long) }
+    private static func scan(alone arguments: [String]) throws(UsageError) -> Scan {
+        let names = Option.all.map { strdup($0.long) }
         let strings = (["catwatch"] + arguments).map { strdup($0) }
         defer {
             for pointer in names { free(pointer) }
@@ -41,13 +41,13 @@ enum LongOptions {
         for (index, pointer) in strings.enumerated() { (vector + index).initialize(to: pointer) }
         (vector + strings.count).initialize(to: nil)
         defer { vector.deallocate() }
-        var table = entries.enumerated().map { index, entry in
+        var table = Option.all.enumerated().map { index, entry in
             option(
                 name: UnsafePointer(names[index]), has_arg: entry.argument.kind, flag: nil,
                 val: firstLong + Int32(index))
         }
         table.append(option())
-        let short = shortOptions(entries)
+        let short = shortOptions
 
         var scan = Scan()
         var restart: Int32 = 1
@@ -60,39 +60,39 @@ enum LongOptions {
                 }
                 return scan
             }
-            if let index = index(of: step.code, in: entries) {
+            if let index = index(of: step.code) {
+                let entry = Option.all[index]
                 var argument = step.argument.map { String(cString: $0) } ?? ""
                 // `-l=PATH` means `--listen=PATH`, but getopt_long takes the sign for a part of the path.
-                if case .optional = entries[index].argument, step.code < firstLong, argument.hasPrefix("=") {
+                if case .optional = entry.argument, step.code < firstLong, argument.hasPrefix("=") {
                     argument.removeFirst()
                 }
                 // An empty argument is most likely an unset variable, not meant as an empty value.
-                if case .optional(let name) = entries[index].argument, step.argument != nil, argument.isEmpty {
+                if case .optional(let name) = entry.argument, step.argument != nil, argument.isEmpty {
                     throw UsageError(
-                        "needs \(name) behind '='; leave '=' out for the usual one", option: "--\(entries[index].long)")
+                        "needs \(name) behind '='; leave '=' out for the usual one",
+                        option: "--\(entry.long)")
                 }
-                if entries[index].argument != .none, case .last = entries[index].repeats,
+                if entry.argument != .none, case .last = entry.repeats,
                     scan.occurrences.contains(where: { $0.entry == index })
                 {
-                    throw UsageError("is given twice; leave one out", option: "--\(entries[index].long)")
+                    throw UsageError("is given twice; leave one out", option: "--\(entry.long)")
                 }
                 let next = Int(step.next) < strings.count ? vector[Int(step.next)].map { String(cString: $0) } : nil
                 let word = next.flatMap { $0.hasPrefix("-") ? nil : $0 }
                 scan.occurrences.append(Occurrence(entry: index, argument: argument, next: word))
-                if case .request = entries[index].effect { return scan }
+                if case .request = entry.effect { return scan }
                 continue
             }
             // The last argument that getopt_long looked at: the unknown option, if that is a long one.
             let current = vector[Int(max(1, step.next)) - 1].map { String(cString: $0) } ?? ""
-            throw complaint(missing: step.code == colon, option: step.option, current: current, entries)
+            throw complaint(missing: step.code == colon, option: step.option, current: current)
         }
     }
 
-    private static func complaint(
-        missing: Bool, option code: Int32, current: String, _ entries: [Option]
-    ) -> UsageError {
-        if let index = index(of: code, in: entries) {
-            let entry = entries[index]
+    private static func complaint(missing: Bool, option code: Int32, current: String) -> UsageError {
+        if let index = index(of: code) {
+            let entry = Option.all[index]
             // getopt's `optopt` says which option it was, but not whether it was written long or short.
             if missing, case .required(let argument) = entry.argument {
                 return UsageError("needs an argument: \(argument)", option: "--\(entry.long)")
@@ -105,20 +105,20 @@ enum LongOptions {
             return UsageError("unknown option '-\(Sanitizer.visible(bytes: CollectionOfOne(byte)))'")
         }
         let name = current.drop { $0 == "-" }.prefix { $0 != "=" }
-        let alike = entries.map(\.long).filter { $0.hasPrefix(name) }
+        let alike = Option.all.map(\.long).filter { $0.hasPrefix(name) }
         if alike.count > 1 && !name.isEmpty {
             let words = alike.map { "--\($0)" }.joined(separator: ", ")
             return UsageError("option \(UsageError.quoted("--" + name)) is ambiguous: \(words)")
         }
         // The text after the equals sign may be a secret, so only the name is shown.
-        let known = entries.map(\.long)
+        let known = Option.all.map(\.long)
         let hint = EditDistance.suggestion(for: name, among: known).map { "; did you mean '--\($0)'?" } ?? ""
         return UsageError("unknown option \(UsageError.quoted("--" + name))\(hint)")
     }
 
     /// Begins with a colon, so that getopt_long reports a missing argument differently from an unknown option.
-    private static func shortOptions(_ entries: [Option]) -> String {
-        entries.reduce(into: ":") { text, entry in
+    private static var shortOptions: String {
+        Option.all.reduce(into: ":") { text, entry in
             guard let short = entry.short else { return }
             text.append(short)
             switch entry.argument {
@@ -129,10 +129,10 @@ enum LongOptions {
         }
     }
 
-    private static func index(of code: Int32, in entries: [Option]) -> Int? {
+    private static func index(of code: Int32) -> Int? {
         if code >= firstLong { return Int(code - firstLong) }
         guard let byte = UInt8(exactly: code), code != 0 else { return nil }
-        return entries.firstIndex { $0.short?.asciiValue == byte }
+        return Option.all.firstIndex { $0.short?.asciiValue == byte }
     }
 
     /// Codes of long options begin above every character.

@@ -117,16 +117,6 @@ package enum ManualPage {
 
     /// Escapes text so that roff prints it as it is: hyphens stay hyphens, and nothing becomes a request.
     private static func escaped(_ text: String) -> String {
-        var output = ""
-        for character in text {
-            switch character {
-            case "\\": output += "\\e"
-            case "-": output += "\\-"
-            case "'": output += "\\(aq"
-            case ".": output += output.isEmpty ? "\\&." : "."
-            default: output.append(character)
-            }
-        }
-        return output
+        (text.hasPrefix(".") ? "\\&" : "") + text.escaped(["\\": "\\e", "-": "\\-", "'": "\\(aq"])
     }
 }

@@ -38,7 +38,7 @@ struct ParsedArguments {
         environment variables: [String: String]
     ) throws(UsageError) {
         let (rows, shared) = (SettingTable.options, Self.shared(with: subcommand))
-        let scan = try LongOptions.scan(Array(arguments), Option.all)
+        let scan = try LongOptions.scan(Array(arguments))
         let isCheck = subcommand == nil && scan.operands.first == Command.Word.check.rawValue
         word = isCheck ? .check : subcommand
         words = scan.operands[...].dropFirst(isCheck ? 1 : 0)

@@ -76,13 +76,9 @@ package enum SourceName {
 
     /// Replaces all but ASCII letters, digits, `.`, `_` and `-` by `-`; nil when no letter or digit is left.
     private static func cleaned(_ bytes: Substring.UTF8View) -> String? {
-        var name = ""
-        var readable = false
-        for byte in bytes.prefix(maximumLength) {
-            if byte.isAlphanumeric { readable = true }
-            let isKept = byte.isAlphanumeric || "._-".utf8.contains(byte)
-            name.unicodeScalars.append(isKept ? Unicode.Scalar(byte) : "-")
+        let name = bytes.prefix(maximumLength).map {
+            $0.isAlphanumeric || "._-".utf8.contains($0) ? $0 : UInt8(ascii: "-")
         }
-        return readable ? name : nil
+        return name.contains(where: \.isAlphanumeric) ? String(decoding: name, as: UTF8.self) : nil
     }
 }

@@ -45,15 +45,11 @@ package struct ConfigText: Sendable {
 
     /// The offset of the first byte that is not valid UTF-8; nil when all are.
     func firstInvalidByte() -> Int? {
-        guard String(validating: bytes, as: UTF8.self) == nil else { return nil }
-        var parser = Unicode.UTF8.ForwardParser()
-        var iterator = bytes.makeIterator()
-        var offset = 0
-        while true {
-            switch parser.parseScalar(from: &iterator) {
-            case .valid(let scalar): offset += scalar.count
-            case .error, .emptyInput: return offset
-            }
+        do throws(UTF8.ValidationError) {
+            _ = try UTF8Span(validating: bytes.span)
+            return nil
+        } catch {
+            return error.byteOffsets.lowerBound
         }
     }
 }

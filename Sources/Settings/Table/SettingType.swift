@@ -117,11 +117,13 @@ struct SettingType<Value: Sendable & Equatable>: Sendable {
 
     /// A list with one element for each value given.
     ///
-    /// - Parameter once: whether values that are in the list already are skipped.
-    func list(once: Bool = false) -> SettingType<[Value]> {
+    /// - Parameters:
+    ///   - once: whether values that are in the list already are skipped.
+    ///   - print: how the list is printed, if not as an array.
+    func list(once: Bool = false, print: (@Sendable ([Value]) -> JSONTree)? = nil) -> SettingType<[Value]> {
         var type = SettingType<[Value]>(
             shape, parse: { [parse] text throws(UsageError) in [try parse(text)] },
-            tree: { [tree] in .array($0.map(tree)) })
+            tree: { [tree] in print?($0) ?? .array($0.map(tree)) })
         type.combine = { all, more in all + more.filter { !once || !all.contains($0) } }
         return type
     }
@@ -162,13 +164,7 @@ enum Types {
             guard url.scheme == .unix else { return .string(url.description) }
             return url.path.isEmpty ? .boolean(true) : .string(url.path)
         })
-    static let agents: SettingType<[FeedURL]> = {
-        var type = SettingType<[FeedURL]>(
-            .optionalPath, parse: { text throws(UsageError) in [try agent.parse(text)] },
-            tree: { $0.count == 1 ? agent.tree($0[0]) : .array($0.map(agent.tree)) })
-        type.combine = { $0 + $1 }
-        return type
-    }()
+    static let agents = agent.list { $0.count == 1 ? agent.tree($0[0]) : .array($0.map(agent.tree)) }
     static let address = SettingType(
         .optionalAddress, parse: HTTPAddress.init, tree: { .string($0.description) })
     /// A name of this machine, as a `Host` header field has it.
