@@ -45,16 +45,16 @@ actor OutputRunner {
         let purpose: Purpose
         /// nil for one that runs to the end.
         let output: (any Actor)?
+        let task: Task<Void, Never>
     }
 
     private let factory: OutputFactory
     private let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
+    /// The running outputs, including those about to end. Not a task group, because one child of a group cannot be
+    /// cancelled alone; `end` waits for all.
     private var slots: [Slot] = []
-    /// The tasks of running outputs, including those about to end. Not a task group, because one child of a group
-    /// cannot be cancelled alone; `end` waits for all.
-    private var tasks: [Int: Task<Void, Never>] = [:]
     private var next = 0
     /// The socket that serves the feed.
     private(set) var socket: ListeningSocket?
@@ -108,15 +108,14 @@ actor OutputRunner {
     private func start(_ purpose: Purpose, _ output: (any Actor)?, _ run: @escaping OutputFactory.Run) {
         let number = next
         next += 1
-        slots.append(Slot(number: number, purpose: purpose, output: output))
-        tasks[number] = Task(executorPreference: loop) {
+        let task = Task(executorPreference: loop) {
             await run()
             await self.didEnd(number)
         }
+        slots.append(Slot(number: number, purpose: purpose, output: output, task: task))
     }
 
     private func didEnd(_ number: Int) {
-        tasks[number] = nil
         let purpose = slots.first { $0.number == number }?.purpose
         // A server that ended, asked to or not, leaves no open socket; the next one is served only after this.
         if purpose == .feed { closeSocket() }
@@ -236,14 +235,14 @@ actor OutputRunner {
     }
 
     /// Waits until outputs have ended, and cancels those that are late.
-    private func end(_ slots: [Slot], within time: Duration) async {
+    private func end(_ ending: [Slot], within time: Duration) async {
+        let numbers = Set(ending.map(\.number))
+        func late() -> [Slot] { slots.filter { numbers.contains($0.number) } }
         let deadline = loop.clock.now.advanced(by: time)
-        while slots.contains(where: { tasks[$0.number] != nil }), loop.clock.now < deadline, !Task.isCancelled {
-            await waitForEnd(until: deadline)
-        }
-        let late = slots.compactMap { tasks[$0.number] }
-        for task in late { task.cancel() }
-        for task in late { await task.value }
+        while !late().isEmpty, loop.clock.now < deadline, !Task.isCancelled { await waitForEnd(until: deadline) }
+        let tasks = late().map(\.task)
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
     }
 
     // MARK: The end
@@ -258,7 +257,7 @@ actor OutputRunner {
         for slot in slots where slot.purpose == .feed || slot.purpose == .page {
             await stop(slot, isFollowed: false, isOver: true)
         }
-        while !tasks.isEmpty || isReplacing, !Task.isCancelled {
+        while !slots.isEmpty || isReplacing, !Task.isCancelled {
             if deadline == nil, isHurried { deadline = loop.clock.now.advanced(by: Self.drainTime) }
             if let deadline, loop.clock.now >= deadline { return }
             await waitForEnd(until: deadline)

@@ -13,7 +13,7 @@ extension FibonacciCommand {
     static func printRuns(
         of journal: String, to output: Int32 = STDOUT_FILENO, complain: (String) -> Void
     ) -> Int32 {
-        JournalReading.status(of: journal) {
+        JournalReading.status(of: journal, complain: complain) {
             let marker = Array("\"data\":{\"n\":".utf8)
             var text = ""
             var isEmpty = true
@@ -32,8 +32,6 @@ extension FibonacciCommand {
                 return true
             }
             return isEmpty ? 1 : 0
-        } complain: {
-            complain($0)
         }
     }
 

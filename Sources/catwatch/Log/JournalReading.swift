@@ -7,7 +7,7 @@ internal import Reactor
 enum JournalReading {
     /// Returns the exit status: the body's own; 0 when nobody reads the output; 2 when the journal cannot be read or
     /// output cannot be written, with one sentence as the reason.
-    static func status(of journal: String, _ body: () throws -> Int32, complain: (String) -> Void) -> Int32 {
+    static func status(of journal: String, complain: (String) -> Void, _ body: () throws -> Int32) -> Int32 {
         JournalMapping.endInWords()
         let reason: String
         do {

@@ -52,11 +52,9 @@ struct LogCommand {
     /// - Returns: the exit status: 0 when something was printed or nobody reads any more; 1 when there is nothing; 2
     ///   when the journal cannot be read or output cannot be written, which was reported.
     func run() -> Int32 {
-        JournalReading.status(of: journal) {
+        JournalReading.status(of: journal, complain: complain) {
             defer { bar?.end() }
             return try options[\.summary] ? summarise() : print()
-        } complain: {
-            complain($0)
         }
     }
 
