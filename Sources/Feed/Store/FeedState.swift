@@ -929,7 +929,8 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Encodes the names of one source's series again.
     private mutating func renewPrefixes(of source: SourceID) {
-        for index in fleet[closings: sources.owner(of: source.index)].series where series[index].source == source.index {
+        for index in fleet[closings: sources.owner(of: source.index)].series where series[index].source == source.index
+        {
             wastedNames += series[index].prefix.count
             keepPrefix(of: index)
         }

@@ -52,7 +52,7 @@ import Testing
             bytes.withUnsafeBytes { line in
                 guard let head = LineHead(line) else { return }
                 _ = (head.event, head.source)
-                #expect((head.timeText == nil) == (count < Self.start.utf8.count - 1), "\(count)")
+                #expect((head.time == nil) == (count < Self.start.utf8.count - 1), "\(count)")
             }
         }
     }
