@@ -141,9 +141,10 @@ final class EasyHandle: @unchecked Sendable {  // used only by the actor that ow
         return answer
     }
 
-    /// A header of the last answer, not of an interim one (curl_easy_header(3)).
-    private func header(_ name: String) -> String? {
+    /// A header of the last answer, not of an interim one (curl_easy_header(3)). A static name costs no allocation.
+    private func header(_ name: StaticString) -> String? {
         var found: UnsafeMutablePointer<curl_header>?
+        let name = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
         guard curl_easy_header(pointer, name, 0, UInt32(CURLH_HEADER), -1, &found) == CURLHE_OK,
             let value = found?.pointee.value, strlen(value) <= Self.longestHeader
         else { return nil }
