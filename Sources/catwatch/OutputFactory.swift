@@ -125,10 +125,10 @@ struct OutputFactory: Sendable {
         }
     }
 
-    /// - Parameter place: the line where an earlier output to the same address ended, to continue with.
-    func push(to target: PushTarget, from place: LineID? = nil) -> (PushOutput, Run) {
+    /// - Parameter reader: the reader of an earlier output to the same address, to continue with.
+    func push(to target: PushTarget, from reader: ReaderID? = nil) -> (PushOutput, Run) {
         let output = PushOutput(
-            target, store: store, on: platform.loop, random: platform.random(), from: place,
+            target, store: store, on: platform.loop, random: platform.random(), from: reader,
             history: history
         ) { [notices] text in
             await notices.say("catwatch: \(Sanitizer.visible(text, limit: 500))\n")

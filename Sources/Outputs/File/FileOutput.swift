@@ -12,7 +12,7 @@ package actor FileOutput {
         /// Stays open, and exerts backpressure, until another output continues with it.
         package let reader: ReaderID
         /// The piece that may be missing in the file.
-        fileprivate let unwritten: FeedPiece?
+        fileprivate let unwritten: FilePiece?
     }
 
     private let path: String
@@ -31,7 +31,7 @@ package actor FileOutput {
     /// The end position of another output that this one continues.
     private let start: Place?
     /// The piece that is being written.
-    private var unwritten: FeedPiece?
+    private var unwritten: FilePiece?
     /// The sequence number at which to stop.
     private var goal: Int?
     private var isFollowed = false
@@ -145,7 +145,7 @@ package actor FileOutput {
         reopening = []
     }
 
-    private func append(_ piece: FeedPiece, _ reader: ReaderID) async throws {
+    private func append(_ piece: FilePiece, _ reader: ReaderID) async throws {
         let file = self.file
         unwritten = piece
         try await persist(reader) { () throws(SystemError) in try file.append(piece) }
@@ -186,6 +186,22 @@ package actor FileOutput {
     }
 }
 
+/// A piece to append at once.
+package enum FilePiece: Sendable {
+    case span(LineSpan)
+    case bytes([UInt8])
+
+    /// Calls `body` with the bytes.
+    package func withUnsafeBytes<Value, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        switch self {
+        case .span(let span): try span.withUnsafeBytes(body)
+        case .bytes(let bytes): try bytes.span.bytes.withUnsafeBytes(body)
+        }
+    }
+}
+
 /// A file that pieces are appended to, each entirely or not at all. It blocks, and is used by one piece of offloaded
 /// work at a time.
 package protocol LineFile: AnyObject, Sendable {
@@ -195,7 +211,7 @@ package protocol LineFile: AnyObject, Sendable {
     /// Opens the file at its path, again if it is open, and writes the greeting.
     func open(_ greeting: [UInt8]) throws(SystemError)
 
-    func append(_ piece: FeedPiece) throws(SystemError)
+    func append(_ piece: FilePiece) throws(SystemError)
 
     func close()
 }
@@ -227,7 +243,7 @@ package final class AppendedFile: LineFile, @unchecked Sendable {  // used by on
         isGreeted = true
     }
 
-    package func append(_ piece: FeedPiece) throws(SystemError) {
+    package func append(_ piece: FilePiece) throws(SystemError) {
         try piece.withUnsafeBytes { bytes throws(SystemError) in try append(raw: bytes) }
     }
 

@@ -13,6 +13,15 @@ package struct PastReading: Sendable {
         case time(Timestamp?, until: Timestamp?)
     }
 
+    /// The format of lines.
+    package enum Form: Sendable {
+        case lines
+        /// As Server-Sent Events.
+        case events
+        /// Numbered lines only.
+        case numbered
+    }
+
     /// The result of a step.
     package enum Step: Sendable, Equatable {
         /// The reader's next bytes: whole lines, behind a `hello` and `stats` where a run begins; may be empty.
@@ -30,7 +39,7 @@ package struct PastReading: Sendable {
 
     private let start: Start
     private let filter: LineFilter?
-    private let form: ReaderForm
+    private let form: Form
     /// The most bytes of lines, approximately: the newest are delivered.
     private let most: Int
     private var phase = Phase.beginning
@@ -52,6 +61,8 @@ package struct PastReading: Sendable {
     private var isCut = false
     /// The next line; nil while unknown.
     package private(set) var place: LineID?
+    /// The sequence number of the last step's first line; nil for none.
+    package private(set) var first: Int?
     /// The last sequence number that the journal had of the current run when that began; nil before.
     package private(set) var end: Int?
 
@@ -63,8 +74,7 @@ package struct PastReading: Sendable {
     package static let pageBytes = 64 << 10
 
     package init(
-        from start: Start, _ filter: LineFilter?, as form: ReaderForm, atMost most: Int = .max,
-        through known: Int? = nil
+        from start: Start, _ filter: LineFilter?, as form: Form, atMost most: Int = .max, through known: Int? = nil
     ) {
         (self.start, self.filter, self.form, self.most, self.known) = (start, filter, form, most, known)
         if case .after(let sequence, let run) = start { place = LineID(run, sequence.addingSaturated(1)) }
@@ -90,7 +100,8 @@ package struct PastReading: Sendable {
             guard let next = try history.place(of: sequence.addingSaturated(1), in: run) else { return .end }
             low = JournalPlace(id: next.id.subtractingSaturated(1))
         case .time(let from, let until):
-            var query = JournalQuery(from: from, until: until)
+            var query = JournalQuery()
+            (query.from, query.until) = (from, until)
             var first = try history.page(query, behind: nil, bytes: 1)?.last
             if until != nil {
                 if first == nil {
@@ -117,10 +128,10 @@ package struct PastReading: Sendable {
     private mutating func measure(
         _ history: any LineHistory, behind place: JournalPlace?, _ left: Int
     ) throws(JournalFault) {
+        var query = JournalQuery()
+        query.isReversed = true
         phase = .reading
-        guard let page = try history.page(JournalQuery(isReversed: true), behind: place, bytes: Self.pageBytes) else {
-            return
-        }
+        guard let page = try history.page(query, behind: place, bytes: Self.pageBytes) else { return }
         if let place, page.last >= place { throw Self.circle }
         var left = left
         page.lines.withUnsafeBytes { bytes in
@@ -135,6 +146,7 @@ package struct PastReading: Sendable {
     }
 
     private mutating func read(_ history: any LineHistory, _ time: Timestamp) throws(JournalFault) -> Step {
+        first = nil
         // Behind it, a `gap` may report missing lines up to an existing one.
         let isBehind = low.flatMap { low in high.map { low >= $0 } } ?? false
         if isBehind, overBytes >= Self.pageBytes { return .end }
@@ -192,22 +204,39 @@ package struct PastReading: Sendable {
     /// Returns the page with a run's last line.
     private func lastPage(of run: String, _ history: any LineHistory) throws(JournalFault) -> JournalPage? {
         guard let behind = try history.place(of: .max, in: run) else { return nil }
-        let page = try history.page(JournalQuery(isReversed: true), behind: behind, bytes: 1)
+        var query = JournalQuery()
+        query.isReversed = true
+        let page = try history.page(query, behind: behind, bytes: 1)
         return page?.run.name == run ? page : nil
     }
 
     // MARK: Lines
 
-    /// Returns the `hello` and `stats` of a page's run for this reader.
+    /// Returns the `hello` and `stats` of a page's run for this reader: newly written, because a file may contain
+    /// anything.
     private mutating func greeting(
         _ page: JournalPage, first: Int, _ history: any LineHistory, _ time: Timestamp
     ) throws(JournalFault) -> [UInt8] {
+        guard let line = try? LineDecoder.decode(page.run.hello.filter { $0 != 0x0A }[...]),
+            case .hello(let hello) = line.body
+        else { throw JournalFault(.corrupt, "the beginning of a run makes no sense") }
         let last = max(page.sequences.upperBound, try lastPage(of: page.run.name, history)?.sequences.upperBound ?? 0)
         end = last
-        guard
-            let lines = page.run.greeting(
-                at: time, isFiltered: filter != nil, from: first, to: last.addingSaturated(1), page.stats)
-        else { throw JournalFault(.corrupt, "the beginning of a run makes no sense") }
+        guard form != .numbered else { return [] }
+        let identity = AgentIdentity(
+            run: page.run.name, version: hello.app.version ?? "", started: hello.app.started ?? line.time,
+            host: hello.host)
+        var lines = ControlLine.hello(
+            time: time, identity: identity, isFiltered: filter != nil, interval: hello.interval,
+            history: hello.history, firstSequence: first, nextSequence: last.addingSaturated(1))
+        if let stats = page.stats, stats.firstIndex(of: 0x0A) == stats.count - 1,
+            stats.count <= LineEncoder.longestLine,
+            let line = try? LineDecoder.decode(stats.dropLast()), case .stats = line.body
+        {
+            lines += stats
+        } else {
+            lines += ControlLine.stats(time: time, asOf: max(0, first - 1), endpoints: [], sources: [])
+        }
         return form == .events ? EventFraming.events(of: lines) : lines
     }
 
@@ -227,10 +256,11 @@ package struct PastReading: Sendable {
         addGap(through: sequence - 1, time, to: &bytes)
         if isCut { return }
         self.place?.sequence = sequence + 1
-        guard filter?.admits(line) != false else { return }
-        if form == .events { return EventFraming.append(line, id, sequence, to: &bytes) }
-        bytes += line
-        bytes.append(0x0A)
+        guard filter?.admits(line) != false, let start = line.baseAddress else { return }
+        first = first ?? sequence
+        // `forEachLine` has found the newline behind the line.
+        let whole = UnsafeRawBufferPointer(start: start, count: line.count + 1)
+        if form == .events { EventFraming.append(whole, id, sequence, to: &bytes) } else { bytes += whole }
     }
 
     /// Adds a gap up to a sequence number, except for delivered lines and those that the log has.
@@ -249,7 +279,7 @@ package struct PastReading: Sendable {
     }
 
     private func gap(through last: Int, _ time: Timestamp) -> [UInt8] {
-        guard let place else { return [] }
+        guard form != .numbered, let place else { return [] }
         let line = ControlLine.gap(time: time, missing: place.sequence...last, reason: "journal")
         return form == .events ? EventFraming.events(of: line) : line
     }

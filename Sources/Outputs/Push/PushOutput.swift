@@ -21,27 +21,36 @@ package actor PushOutput {
     private let resend: Int
     /// The recent writes, to find lines that the log has dropped.
     private var trail: WriteTrail
-    /// The bytes of the last write that were not written.
+    /// The bytes of the last span that were not written.
     private var unwritten = 0
-    /// The first line of this connection, or of the run if later; nil before the first connection.
-    private var first: LineID?
-    /// Signalled when there may be more to write.
-    private let more: Wakeup
+    /// The sequence number at the start of this connection, or of the run if later.
+    private var first = 0
+    private var hasConnected = false
+    /// The run of `first` and the trail.
+    private var run = ""
+    /// A reading of lines that the log has dropped, which are written first.
+    private var past: PastReading?
+    /// The line from which on the journal had nothing at the last request.
+    private var pastEnd: LineID?
+    /// Whether the reader has left the log until those are written.
+    private var isAway = false
+    private var reader: ReaderID?
     /// Ends the pause before the next attempt.
     private let pause: Wakeup
     /// The sequence number at which to stop.
     private var goal: Int?
+    private var isFollowed = false
 
     /// The bytes of older lines in one write, approximately.
     private static let linesAtOnce = 2 << 10
 
     /// - Parameters:
-    ///   - place: the line to continue with, from `place` of an ended output to the same address.
+    ///   - reader: the reader of an ended output to the same address, to continue with.
     ///   - history: the source of lines older than the log's; nil for none.
     ///   - connect: opens the connection; called on the loop.
     package init(
         _ target: PushTarget, store: EventStore, on loop: EventLoop,
-        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(), from place: LineID? = nil,
+        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(), from reader: ReaderID? = nil,
         history: JournalQueue? = nil,
         tell: @escaping @Sendable (String) async -> Void,
         connect: @escaping @Sendable () async throws -> LoopBound<any ByteStream>
@@ -53,44 +62,67 @@ package actor PushOutput {
         self.random = random
         self.tell = tell
         self.connect = connect
-        first = place
-        more = Wakeup(loop: loop)
+        self.reader = reader
         pause = Wakeup(loop: loop)
         resend = target.resend ?? StreamSocket.sendBuffer
         trail = WriteTrail(reach: resend)
     }
 
     /// Ends the output once it has written all current lines; at once, while it is not connected.
-    package func stop() async {
+    ///
+    /// - Parameter isFollowed: whether another output continues with its reader, from `takeReader`.
+    package func stop(isFollowed: Bool) async {
+        self.isFollowed = isFollowed
         goal = await store.nextSequence
         pause.signal()
-        more.signal()
+        if let reader { await store.interrupt(reader) }
     }
 
-    /// The line that another output to the same address continues with, once this one has ended: the peer may not have
-    /// read everything.
-    package var place: LineID? { first }
+    /// Returns the reader of an ended output, once; rewound as after a lost connection, because the peer may not have
+    /// read everything. Nil when no output was announced to continue.
+    package func takeReader() -> ReaderID? {
+        defer { reader = nil }
+        return isFollowed ? reader : nil
+    }
 
     /// Pushes until the feed ends, `stop` is called, or the task is cancelled.
     package func run() async throws(CancellationError) {
-        let (reader, _) = await store.open(target.description) { [more] in more.signal() }
-        let feed = ReaderFeed(.push, of: reader, in: store, history) { [more] in more.signal() }
-        defer {
-            first = start(feed, reader)
-            feed.close()
-        }
+        let reader = await openReader()
+        run = await store.identity.run
         do {
-            try await push(feed, reader)
+            try await push(reader)
         } catch {
+            await leave(reader)
             throw CancellationError()
+        }
+        await leave(reader)
+    }
+
+    private func openReader() async -> ReaderID {
+        if let reader {
+            await store.hand(reader, to: target.description)
+            return reader
+        }
+        let (reader, _) = await store.open(target.description)
+        self.reader = reader
+        return reader
+    }
+
+    private func leave(_ reader: ReaderID) async {
+        if !isFollowed {
+            await store.close(reader)
+        } else if hasConnected {
+            await goBack(reader)
+            // The next output knows nothing of the reading; its reader gets a gap instead.
+            if isAway { _ = await store.join(reader, at: LineID(run, first), isFiltered: false) }
         }
     }
 
-    private func push(_ feed: ReaderFeed, _ reader: ReaderID) async throws {
+    private func push(_ reader: ReaderID) async throws {
         while true {
             let reason: String
             do {
-                if try await pushOnce(feed, reader) { return }
+                if try await pushOnce(reader) { return }
                 reason = "the peer closed the connection"
             } catch let error as SystemError {
                 reason = error.reason
@@ -106,23 +138,19 @@ package actor PushOutput {
         }
     }
 
-    /// The first line of the next connection: some bytes before the last write, but not before the start of the last
-    /// connection, since older lines were written before it.
-    private func start(_ feed: ReaderFeed, _ reader: ReaderID) -> LineID {
-        let back = resend + unwritten
-        let known = trail.sequence(bytesBack: back)
-        return store.assumeIsolated { [first] store in
-            guard let first else { return LineID(store.run, store.place(of: reader)) }
-            var sequence = known ?? first.sequence
-            if feed.isInLog, first.run == store.run {
-                sequence = store.rewind(reader, bytes: back, notBefore: first.sequence, fallback: sequence)
-            }
-            return LineID(first.run, sequence)
+    private func goBack(_ reader: ReaderID) async {
+        // Not before the start of the last connection: older lines were written before it.
+        let fallback = trail.sequence(bytesBack: resend + unwritten) ?? first
+        let isOver = run != (await store.run)
+        if history != nil, isAway || isOver {
+            first = fallback
+        } else {
+            first = await store.rewind(reader, bytes: resend + unwritten, notBefore: first, fallback: fallback)
         }
     }
 
     /// Pushes over one connection; returns true when the feed has ended, or all lines before `goal` are written.
-    private func pushOnce(_ feed: ReaderFeed, _ reader: ReaderID) async throws -> Bool {
+    private func pushOnce(_ reader: ReaderID) async throws -> Bool {
         let stream = try await connect().value
         let connected = loop.clock.now
         defer {
@@ -132,15 +160,26 @@ package actor PushOutput {
             backoff.lasted(connected.duration(to: loop.clock.now))
         }
         await store.setState("ok", of: reader)
-        let start = start(feed, reader)
-        (first, unwritten) = (start, 0)
+        if hasConnected {
+            await goBack(reader)
+        } else {
+            run = await store.run
+            first = await store.place(of: reader)
+        }
+        hasConnected = true
         trail.removeAll()
-        var terms = ReaderRequest.Terms()
-        terms.start = .after(start.sequence.subtractingSaturated(1), run: start.run)
-        let greeting = feed.move(to: terms)
+        unwritten = 0
+        (past, pastEnd) = (nil, nil)
+        if history != nil, !(await store.holds(LineID(run, first))) {
+            past = reading(from: first)
+        } else if isAway {
+            isAway = false
+            _ = await store.join(reader, at: LineID(run, first), isFiltered: false)
+        }
+        if target.sendsControl, past == nil { try await stream.write(all: await store.greeting(for: reader)) }
         let bound = LoopBound(stream)
         return try await withThrowingTaskGroup(of: Bool.self) { group in
-            group.addTask { try await self.push(feed, behind: greeting, to: bound) }
+            group.addTask { try await self.push(reader, to: bound) }
             group.addTask {
                 try await self.watch(bound)
                 return false
@@ -150,66 +189,120 @@ package actor PushOutput {
         }
     }
 
-    private func push(
-        _ feed: ReaderFeed, behind greeting: [UInt8], to bound: LoopBound<any ByteStream>
-    ) async throws -> Bool {
+    private func push(_ reader: ReaderID, to bound: LoopBound<any ByteStream>) async throws -> Bool {
         let stream = bound.value
-        try await write(greeting, to: stream)
+        if past != nil, !(try await pushPast(reader, to: stream)), target.sendsControl {
+            try await stream.write(all: await store.greeting(for: reader))
+        }
         while true {
-            if let goal, feed.hasReached(goal) { return true }
-            var room = Int.max
-            switch feed.next(&room) {
-            case .lines(let span): try await write(.span(span), from: span.sequences.lowerBound, to: stream)
-            case .bytes(let bytes): try await write(bytes, to: stream)
-            case .last(let bytes):
-                try await write(bytes, to: stream)
+            if let goal, await store.place(of: reader) >= goal { return true }
+            switch try await store.next(for: reader) {
+            case .lines(let span):
+                unwritten = span.count
+                trail.note(sequence: span.sequences.lowerBound, bytes: span.count)
+                try await span.write(to: stream) { unwritten -= $0 }
+            case .gap(let line):
+                if history != nil, let missing = Line.Gap(line[...]), pastEnd != LineID(run, missing.from) {
+                    past = reading(from: missing.from, through: missing.to)
+                    if try await pushPast(reader, to: stream) { continue }
+                }
+                if target.sendsControl { try await stream.write(all: line) }
+            case .greeting(let line):
+                let run = await store.identity.run
+                if run != self.run {
+                    // Sequence numbers start again, and the log has dropped the last run.
+                    self.run = run
+                    first = await store.place(of: reader)
+                    trail.removeAll()
+                }
+                if target.sendsControl { try await stream.write(all: line) }
+            case .interrupted: break
+            case .end(let line):
+                if target.sendsControl { try await stream.write(all: line) }
                 return true
-            case .again: break
-            case .nothing: try await more.wait()
             }
         }
     }
 
-    /// Writes older lines in small groups, so that a rewind repeats few of them, and each line without a number by
-    /// itself, if those are sent.
-    private func write(_ bytes: [UInt8], to stream: any ByteStream) async throws {
-        var end = 0
-        while end < bytes.count {
-            let start = end
-            var first: Int?
-            repeat {
-                let next = bytes[end...].firstIndex(of: 0x0A).map { $0 + 1 } ?? bytes.count
-                let sequence = bytes[end..<next].withUnsafeBytes { LineHead($0)?.sequence }
-                if sequence == nil, end > start { break }
-                first = first ?? sequence
-                end = next
-            } while first != nil && end < bytes.count && end - start < Self.linesAtOnce
-            let group = bytes[start..<end]
-            if let first {
-                try await write(.bytes(Array(group)), from: first, to: stream)
-            } else {
-                learn(from: group.dropLast())
-                if target.sendsControl { try await stream.write(all: Array(group)) }
+    /// A reading of the journal's lines from this one of the run on.
+    ///
+    /// - Parameter last: the last line of that run known to be missing.
+    private func reading(from sequence: Int, through last: Int? = nil) -> PastReading {
+        PastReading(
+            from: .after(sequence - 1, run: run), nil, as: target.sendsControl ? .lines : .numbered, through: last)
+    }
+
+    /// Writes lines that the log has dropped, up to one that the log has, followed by `hello` and `stats`.
+    ///
+    /// - Returns: false when the journal has nothing of that run; the reader is then unchanged.
+    private func pushPast(_ reader: ReaderID, to stream: any ByteStream) async throws -> Bool {
+        guard let history, var reading = past else { return false }
+        var (lost, failure): ([UInt8], [UInt8]) = ([], [])
+        reading: while true {
+            if let place = reading.place, await store.holds(place) { break }
+            reading.log = await LineID(store.run, store.firstSequence)
+            let result: Result<PastReading.Step, JournalFault>
+            (reading, result) = try await history.step(reading)
+            // Until then the store reports what it lacks.
+            if reading.end != nil, !isAway {
+                isAway = true
+                await store.sendAway(reader)
+            }
+            switch result {
+            case .success(.bytes(let bytes)):
+                if let place = reading.place, place.run != run {
+                    run = place.run
+                    first = reading.first ?? place.sequence
+                    trail.removeAll()
+                }
+                try await write(bytes, to: stream)
+            case .success(.end):
+                pastEnd = reading.place
+                if run != (await store.run) { lost = reading.giveUp(at: store.wallTime) }
+                break reading
+            case .failure(let fault):
+                pastEnd = reading.place
+                if run != (await store.run) {
+                    lost = reading.giveUp(at: store.wallTime)
+                    failure = PastReading.refusal(fault, at: store.wallTime)
+                }
+                break reading
             }
         }
-    }
-
-    private func write(_ piece: FeedPiece, from sequence: Int, to stream: any ByteStream) async throws {
-        unwritten = piece.count
-        trail.note(sequence: sequence, bytes: unwritten)
-        try await piece.write(to: stream) { unwritten -= $0 }
-    }
-
-    /// Learns from a line without a number which line comes first.
-    private func learn(from line: ArraySlice<UInt8>) {
-        switch (try? LineDecoder.decode(line))?.body {
-        case .hello(let hello) where hello.run != first?.run:
-            // Sequence numbers start again.
-            first = LineID(hello.run, hello.firstSeq)
+        past = nil
+        guard isAway, let place = reading.place else { return false }
+        isAway = false
+        let greeting = await store.join(reader, at: place, isFiltered: false)
+        let now = await store.run
+        if now != run {
+            run = now
+            first = await store.place(of: reader)
             trail.removeAll()
-        case .gap(let gap):
-            if let known = first, gap.from < known.sequence { first = LineID(known.run, gap.from) }
-        default: break
+        }
+        if target.sendsControl { try await stream.write(all: lost + greeting + failure) }
+        return true
+    }
+
+    /// Writes lines in small groups, so that a rewind repeats few of them.
+    private func write(_ bytes: [UInt8], to stream: any ByteStream) async throws {
+        var start = 0
+        while start < bytes.count {
+            var end = start
+            var first: Int?
+            while end < bytes.count, end - start < Self.linesAtOnce {
+                let next = bytes[end...].firstIndex(of: 0x0A).map { $0 + 1 } ?? bytes.count
+                if first == nil { first = bytes[end..<next].withUnsafeBytes { LineHead($0)?.sequence } }
+                end = next
+            }
+            unwritten = end - start
+            if let first { trail.note(sequence: first, bytes: unwritten) }
+            while unwritten > 0 {
+                unwritten -= try bytes.withUnsafeBytes { bytes throws(SystemError) in
+                    try stream.write(UnsafeRawBufferPointer(rebasing: bytes[(end - unwritten)..<end]))
+                }
+                if unwritten > 0 { try await stream.waitUntilWritable() }
+            }
+            start = end
         }
     }
 

@@ -34,13 +34,12 @@ enum EventFraming {
         span.withUnsafeBytes { bytes in
             var rest = UnsafeRawBufferPointer(rebasing: bytes[offset...])
             piece.bytes.reserveCapacity(min(rest.count, mostBytes) * 5 / 4 + 64)
-            while !rest.isEmpty, piece.bytes.count < mostBytes, let start = UnsafeRawPointer(rest.baseAddress) {
-                let end = memchr(start, 0x0A, rest.count).map { UnsafeRawPointer($0) - start } ?? rest.count
-                let line = UnsafeRawBufferPointer(rebasing: rest[..<end])
+            while !rest.isEmpty, piece.bytes.count < mostBytes {
+                let line = UnsafeRawBufferPointer(rebasing: rest[..<length(of: rest)])
                 if filter?.admits(line) != false { append(line, id, piece.next, to: &piece.bytes) }
-                piece.length += end + 1
+                piece.length += line.count
                 piece.next += 1
-                rest = UnsafeRawBufferPointer(rebasing: rest[min(end + 1, rest.count)...])
+                rest = UnsafeRawBufferPointer(rebasing: rest[line.count...])
             }
         }
         return piece
@@ -49,7 +48,7 @@ enum EventFraming {
     /// The start of the ids of a run's lines.
     static func idField(_ run: String) -> [UInt8] { Array("id: \(run)-".utf8) }
 
-    /// Appends the event of a line, which comes without its newline.
+    /// Appends the event of a line that includes its newline.
     ///
     /// - Parameter id: the result of `idField`.
     static func append(
@@ -64,7 +63,14 @@ enum EventFraming {
     /// The events of lines without a sequence number, and so without an id.
     static func events(of lines: [UInt8]) -> [UInt8] {
         var events: [UInt8] = []
-        lines.withUnsafeBytes { bytes in bytes.forEachLine { append($0, to: &events) } }
+        lines.withUnsafeBytes { bytes in
+            var rest = bytes
+            while !rest.isEmpty {
+                let count = length(of: rest)
+                append(UnsafeRawBufferPointer(rebasing: rest[..<count]), to: &events)
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            }
+        }
         return events
     }
 
@@ -73,6 +79,12 @@ enum EventFraming {
         var end = max(written, 2)
         while end < bytes.count, bytes[end - 2] != 0x0A || bytes[end - 1] != 0x0A { end += 1 }
         return Array(bytes[min(written, end)..<end])
+    }
+
+    /// The length of the first line, including its newline.
+    private static func length(of bytes: UnsafeRawBufferPointer) -> Int {
+        guard let start = bytes.baseAddress, let newline = memchr(start, 0x0A, bytes.count) else { return bytes.count }
+        return UnsafeRawPointer(newline) - start + 1
     }
 
     /// Appends an event's data: a line and the empty line that ends the event.
@@ -84,7 +96,7 @@ enum EventFraming {
         if let first = line.baseAddress, memchr(first, 0x0D, line.count) != nil {
             for place in start..<bytes.count where bytes[place] == 0x0D { bytes[place] = 0x20 }
         }
-        bytes += [0x0A, 0x0A]
+        bytes.append(UInt8(ascii: "\n"))
     }
 
     private static let dataField = Array("data: ".utf8)

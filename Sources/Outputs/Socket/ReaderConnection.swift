@@ -9,8 +9,6 @@ package enum ReaderForm: Sendable {
     case lines
     /// Server-Sent Events, with beats in between.
     case events
-    /// Lines only, and all of them: from the journal also those that the reader was too slow for.
-    case push
 }
 
 /// One reader: writes the feed by its terms, and reads its requests, if any. It has no task and never waits: it is
@@ -18,6 +16,13 @@ package enum ReaderForm: Sendable {
 ///
 /// Unchecked: used on the loop only, as are all its callers.
 final class ReaderConnection: @unchecked Sendable {
+    /// The data being written.
+    private enum Outgoing {
+        case nothing
+        case lines(LineSpan)
+        case bytes([UInt8])
+    }
+
     /// What the reader is owed besides lines.
     private enum Answer {
         case terms(ReaderRequest.Terms)
@@ -41,8 +46,7 @@ final class ReaderConnection: @unchecked Sendable {
     var place = 0
     private var feed: ReaderFeed?
     private var stage = Stage.open
-    /// The data being written.
-    private var outgoing: FeedPiece?
+    private var outgoing = Outgoing.nothing
     /// How much of it has been.
     private var written = 0
     /// Whether `outgoing` is the last data for this reader.
@@ -143,7 +147,11 @@ final class ReaderConnection: @unchecked Sendable {
             let rest = bytes[written...]
             return Array(rest.prefix { $0 != 0x0A }) + [0x0A]
         }
-        return outgoing?.withUnsafeBytes { rest(of: $0) } ?? []
+        switch outgoing {
+        case .nothing: return []
+        case .lines(let span): return span.withUnsafeBytes { rest(of: $0) }
+        case .bytes(let bytes): return bytes.withUnsafeBytes { rest(of: $0) }
+        }
     }
 
     private func goOnLater() {
@@ -155,7 +163,7 @@ final class ReaderConnection: @unchecked Sendable {
     func close() {
         guard stage != .closed else { return }
         stage = .closed
-        outgoing = nil
+        outgoing = .nothing
         if let stallTimer { readers.loop.cancel(stallTimer) }
         stallTimer = nil
         stream.close()
@@ -178,7 +186,7 @@ final class ReaderConnection: @unchecked Sendable {
             }
             if room <= 0 { return goOnLater() }
             switch feed.next(&room) {
-            case .lines(let span): outgoing = .span(span)
+            case .lines(let span): outgoing = .lines(span)
             case .bytes(let bytes): outgoing = .bytes(bytes)
             case .last(let bytes):
                 outgoing = .bytes(bytes)
@@ -193,10 +201,20 @@ final class ReaderConnection: @unchecked Sendable {
     ///
     /// - Returns: whether all is written; if not, the stream calls when there is room, unless it is broken.
     private func flush() -> Bool {
-        guard let outgoing else { return true }
+        let count: Int
         let taken: Int
         do {
-            taken = try outgoing.write(from: written, to: stream)
+            switch outgoing {
+            case .nothing: return true
+            case .lines(let span):
+                count = span.count
+                taken = try span.write(from: written, to: stream)
+            case .bytes(let bytes):
+                count = bytes.count
+                taken = try bytes.withUnsafeBytes {
+                    try stream.write(UnsafeRawBufferPointer(rebasing: $0[written...]))
+                }
+            }
         } catch {
             close()
             return false
@@ -207,8 +225,8 @@ final class ReaderConnection: @unchecked Sendable {
             readers.loop.cancel(stallTimer)
             self.stallTimer = nil
         }
-        guard written < outgoing.count else {
-            self.outgoing = nil
+        guard written < count else {
+            outgoing = .nothing
             written = 0
             return true
         }

@@ -48,17 +48,12 @@ final class ReaderFeed: @unchecked Sendable {
 
     private let form: ReaderForm
     private let call: @Sendable () -> Void
-    private let store: EventStore
-    private let history: JournalQueue?
-    /// Makes events for all readers of a server. Not unowned, which is counted at every use; `close` lets go of the
-    /// reader.
-    private let readers: FeedReaders?
+    /// Not unowned, which is counted at every use; `close` lets go of the reader.
+    private let readers: FeedReaders
     private let reader: ReaderID
     private var terms = ReaderRequest.Terms()
     private var filter: LineFilter? { terms.filter }
     private var position = Position.log
-    /// Where the journal ended at the last request, for a reader that gets lines from there in place of a gap.
-    private var journalEnd: LineID?
     private var greeting = Greeting.owed
     /// The sequence number at which an answer with `until` ends, exclusive.
     private var goal: Int?
@@ -85,27 +80,22 @@ final class ReaderFeed: @unchecked Sendable {
         call: @escaping @Sendable () -> Void
     ) -> (ReaderFeed, beginning: [UInt8]) {
         let (reader, greeting) = readers.store.assumeIsolated { $0.open(nil) { call() } }
-        let feed = ReaderFeed(form, of: reader, in: readers.store, readers.history, among: readers, call: call)
+        let feed = ReaderFeed(form, readers, reader, call)
         let first = terms.map { feed.move(to: $0) } ?? greeting
         feed.greeting = first.isEmpty ? feed.greeting : .given
         return (feed, feed.framed(first))
     }
 
-    /// - Parameters:
-    ///   - reader: its cursor, which calls `call`, too.
-    ///   - history: the source of lines older than the log's; nil for none.
-    init(
-        _ form: ReaderForm, of reader: ReaderID, in store: EventStore, _ history: JournalQueue?,
-        among readers: FeedReaders? = nil, call: @escaping @Sendable () -> Void
+    private init(
+        _ form: ReaderForm, _ readers: FeedReaders, _ reader: ReaderID, _ call: @escaping @Sendable () -> Void
     ) {
-        (self.form, self.reader, self.store, self.history) = (form, reader, store, history)
-        (self.readers, self.call) = (readers, call)
+        (self.form, self.readers, self.reader, self.call) = (form, readers, reader, call)
     }
 
     func close() {
         events = nil
         leaveJournal()
-        store.assumeIsolated { $0.close(reader) }
+        readers.store.assumeIsolated { $0.close(reader) }
     }
 
     /// Has a beat follow the events that are being written.
@@ -121,24 +111,27 @@ final class ReaderFeed: @unchecked Sendable {
         if let next = events { return .bytes(piece(of: next, &room)) }
         if owesBeat {
             owesBeat = false
-            return .bytes(readers?.beat ?? [])
+            return .bytes(readers.beat)
         }
-        return isInLog ? nextOfLog(&room) : nextOfJournal(&room)
+        if case .log = position { return nextOfLog(&room) }
+        return nextOfJournal(&room)
     }
 
     private func nextOfLog(_ room: inout Int) -> Next {
-        if let goal, hasReached(goal) { return .last(framed(byeUntil(goal))) }
-        switch store.assumeIsolated({ $0.take(for: reader) }) {
+        if let goal, readers.store.assumeIsolated({ $0.place(of: reader) }) >= goal {
+            return .last(framed(byeUntil(goal)))
+        }
+        switch readers.store.assumeIsolated({ $0.take(for: reader) }) {
         case .lines(let span) where form == .events:
             noteTime(of: span)
-            let run = store.assumeIsolated { $0.run }
+            let run = readers.store.assumeIsolated { $0.run }
             return .bytes(piece(of: Events(span: span, run: run, sequence: span.sequences.lowerBound), &room))
         case .lines(let span):
             noteTime(of: span)
             room -= span.count
             return filter.map { .bytes(greeted($0.chosen(of: span))) } ?? .lines(span)
         case .gap(let line):
-            guard !isOver, !refill(line) else { return .again }
+            guard !isOver else { return .again }
             overBytes = 0
             return .bytes(greeted(framed(line)))
         case .greeting(let lines):
@@ -152,29 +145,6 @@ final class ReaderFeed: @unchecked Sendable {
         }
     }
 
-    /// Whether it reads the log, and its next line is this one or a later one.
-    func hasReached(_ sequence: Int) -> Bool { isInLog && store.assumeIsolated { $0.place(of: reader) } >= sequence }
-
-    /// Whether it reads the log.
-    var isInLog: Bool { if case .log = position { true } else { false } }
-
-    /// Reads the lines of a gap from the journal, for a push: its peer cannot ask for them.
-    ///
-    /// - Returns: false when there is no journal, or nothing more in it.
-    private func refill(_ line: [UInt8]) -> Bool {
-        guard form == .push, history != nil, let gap = Line.Gap(line[...]) else { return false }
-        let place = store.assumeIsolated { LineID($0.run, gap.from) }
-        guard place != journalEnd else { return false }
-        terms.start = .after(gap.from - 1, run: place.run)
-        read(PastReading(from: .after(gap.from - 1, run: place.run), filter, as: form, through: gap.to))
-        return true
-    }
-
-    private func read(_ reading: PastReading) {
-        position = .journal(reading)
-        store.assumeIsolated { $0.sendAway(reader) }
-    }
-
     /// Counts lines that are too late for who asked for some time.
     private func noteTime(of span: LineSpan) {
         guard terms.until != nil, !isOver, let filter else { return }
@@ -183,9 +153,7 @@ final class ReaderFeed: @unchecked Sendable {
 
     /// The next events of a span.
     private func piece(of next: Events, _ room: inout Int) -> [UInt8] {
-        guard let piece = readers?.events(of: next.span, from: next.offset, next.sequence, run: next.run, filter) else {
-            return []
-        }
+        let piece = readers.events(of: next.span, from: next.offset, next.sequence, run: next.run, filter)
         room -= piece.length
         var next = next
         (next.offset, next.sequence) = (next.offset + piece.length, piece.next)
@@ -206,8 +174,8 @@ final class ReaderFeed: @unchecked Sendable {
     /// The last line for who asked for lines up to some time.
     private func byeUntil(_ goal: Int) -> [UInt8] {
         let (run, last) =
-            pending.map { ($0.run, $0.last) } ?? (store.assumeIsolated { $0.run }, goal - 1)
-        return ControlLine.bye(time: store.wallTime, run: run, lastSequence: last, reason: "until")
+            pending.map { ($0.run, $0.last) } ?? (readers.store.assumeIsolated { $0.run }, goal - 1)
+        return ControlLine.bye(time: readers.store.wallTime, run: run, lastSequence: last, reason: "until")
     }
 
     // MARK: Terms
@@ -216,10 +184,13 @@ final class ReaderFeed: @unchecked Sendable {
     func move(to terms: ReaderRequest.Terms) -> [UInt8] {
         leaveJournal()
         self.terms = terms
-        (goal, overBytes, pending, failure, journalEnd) = (nil, 0, nil, [], nil)
-        guard let reading = reading(terms) else { return beginLog() }
-        read(reading)
-        return []
+        (goal, overBytes, pending, failure) = (nil, 0, nil, [])
+        if let reading = reading(terms) {
+            position = .journal(reading)
+            readers.store.assumeIsolated { $0.sendAway(reader) }
+            return []
+        }
+        return beginLog()
     }
 
     /// Reads the log by its terms, with the `hello` and `stats` that come before.
@@ -232,7 +203,7 @@ final class ReaderFeed: @unchecked Sendable {
         case .after(let sequence, let wanted): (start, run) = (.after(sequence), wanted)
         }
         return answering(
-            store.assumeIsolated {
+            readers.store.assumeIsolated {
                 if terms.until != nil { goal = $0.nextSequence }
                 return $0.move(reader, to: start, of: run, isFiltered: filter != nil, replaying: mostReplayed)
             })
@@ -248,25 +219,25 @@ final class ReaderFeed: @unchecked Sendable {
     /// How many bytes of lines that there are already it gets at the most.
     private var mostReplayed: Int {
         if case .time = terms.start { return FeedReaders.mostReplayed }
-        return form == .socket || form == .push ? .max : FeedReaders.mostReplayed
+        return form == .socket ? .max : FeedReaders.mostReplayed
     }
 
     // MARK: The journal
 
     /// What is asked for that the log does not have.
     private func reading(_ terms: ReaderRequest.Terms) -> PastReading? {
-        guard history != nil else { return nil }
+        guard readers.history != nil else { return nil }
         let start: PastReading.Start
         switch terms.start {
         case .oldest, .newest: return nil
         case .time(let from): start = .time(from, until: terms.until)
         case .after(let sequence, let run):
-            let run = run ?? store.assumeIsolated { $0.run }
+            let run = run ?? readers.store.assumeIsolated { $0.run }
             let place = LineID(run, sequence.addingSaturated(1))
-            if store.assumeIsolated({ $0.holds(place) }) { return nil }
+            if readers.store.assumeIsolated({ $0.holds(place) }) { return nil }
             start = .after(sequence, run: run)
         }
-        return PastReading(from: start, filter, as: form, atMost: mostReplayed)
+        return PastReading(from: start, filter, as: form == .events ? .events : .lines, atMost: mostReplayed)
     }
 
     private func nextOfJournal(_ room: inout Int) -> Next {
@@ -274,9 +245,9 @@ final class ReaderFeed: @unchecked Sendable {
         case .log: return .again
         case .asked: return .nothing
         case .journal(var reading):
-            guard let history else { return .nothing }
-            reading.log = store.assumeIsolated { LineID($0.run, $0.firstSequence) }
-            if let place = reading.place, store.assumeIsolated({ $0.holds(place) }) {
+            guard let history = readers.history else { return .nothing }
+            reading.log = readers.store.assumeIsolated { LineID($0.run, $0.firstSequence) }
+            if let place = reading.place, readers.store.assumeIsolated({ $0.holds(place) }) {
                 return join(behind: reading)
             }
             position = .asked(
@@ -291,23 +262,19 @@ final class ReaderFeed: @unchecked Sendable {
             room -= bytes.count
             position = .journal(reading)
             return bytes.isEmpty ? .again : .bytes(greetedFirst(bytes))
-        case .answered(var reading, .success(.end)):
-            journalEnd = reading.place
-            let isOld = reading.place?.run != store.assumeIsolated { $0.run }
-            return join(behind: reading, form == .push && isOld ? reading.giveUp(at: store.wallTime) : [])
+        case .answered(let reading, .success(.end)): return join(behind: reading)
         case .answered(_, .failure(let fault)) where terms.until != nil:
             // An answer that ends is taken for all there is.
             position = .log
             return .last(
                 framed(
                     ControlLine.refusal(
-                        .disk, "the journal cannot be read: \(fault.reason)", time: store.wallTime)))
+                        .disk, "the journal cannot be read: \(fault.reason)", time: readers.store.wallTime)))
         case .answered(var reading, .failure(let fault)):
-            journalEnd = reading.place
             // Of the run that is now the log has the rest, and tells what it has not.
-            if reading.place?.run == store.assumeIsolated({ $0.run }) { return join(behind: reading) }
-            let lost = reading.giveUp(at: store.wallTime)
-            let failure = framed(PastReading.refusal(fault, at: store.wallTime))
+            if reading.place?.run == readers.store.assumeIsolated({ $0.run }) { return join(behind: reading) }
+            let lost = reading.giveUp(at: readers.store.wallTime)
+            let failure = framed(PastReading.refusal(fault, at: readers.store.wallTime))
             return join(behind: reading, lost, failure)
         }
     }
@@ -332,7 +299,7 @@ final class ReaderFeed: @unchecked Sendable {
         position = .log
         overBytes = reading.overBytes
         guard reading.isFound, let place = reading.place else { return goOn(behind: beginLog(), failure) }
-        let (run, greeting) = store.assumeIsolated {
+        let (run, greeting) = readers.store.assumeIsolated {
             if terms.until != nil { goal = $0.nextSequence }
             return ($0.run, $0.join(reader, at: place, isFiltered: filter != nil))
         }
@@ -356,7 +323,7 @@ final class ReaderFeed: @unchecked Sendable {
     }
 
     private func leaveJournal() {
-        if case .asked(let ticket) = position { history?.assumeIsolated { $0.cancel(ticket) } }
+        if case .asked(let ticket) = position { readers.history?.assumeIsolated { $0.cancel(ticket) } }
         position = .log
     }
 }

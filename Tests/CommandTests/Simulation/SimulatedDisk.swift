@@ -33,7 +33,7 @@ final class SimulatedDisk: @unchecked Sendable {  // touched on one loop only
             isGreeted = true
         }
 
-        func append(_ piece: FeedPiece) throws(SystemError) {
+        func append(_ piece: FilePiece) throws(SystemError) {
             guard isOpen, !process.isDead else { throw SystemError(code: EBADF, call: "write") }
             if disk.isFull {
                 disk.refusals += 1
