@@ -33,7 +33,7 @@ extension JournalRows {
     ///   - take: returns false to end the piece.
     ///   - piece: gets the place of the last row of each piece; returns false to end.
     func pieces(
-        in places: ClosedRange<JournalPlace>, isReversed: Bool = false, _ take: (Row) throws(SQLiteFault) -> Bool,
+        in places: ClosedRange<JournalPlace>, isReversed: Bool = false, _ take: (Row) throws(JournalFault) -> Bool,
         piece: (JournalPlace) throws -> Bool
     ) throws {
         var rest = places
