@@ -36,11 +36,13 @@ struct CurlURL: ~Copyable {
 
     /// Undoes percent-encoding; a percent sign without two hexadecimal digits stands for itself.
     static func unescaped(_ text: [UInt8]) -> [UInt8] {
+        // Given no length, libcurl would look for a zero byte.
+        guard !text.isEmpty else { return [] }
         var count: Int32 = 0
         let bytes = text.withUnsafeBytes {
             curl_easy_unescape(nil, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32($0.count), &count)
         }
-        guard !text.isEmpty, let bytes else { return [] }
+        guard let bytes else { return [] }
         defer { curl_free(bytes) }
         return Array(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
     }

@@ -1,3 +1,4 @@
+import CLinux
 import TestSupport
 import Testing
 
@@ -43,6 +44,13 @@ import Testing
             let path = target.text.prefix { $0 != "?" }
             #expect(!path.split(separator: "/").contains(".."), "seed \(random.seed)")
         }
+    }
+
+    @Test func emptyFieldsLeaveNoMemoryBehind() {
+        let page = PageURL("http://a/b?" + String(repeating: "&", count: 1_000))
+        let before = mallinfo2().uordblks
+        for _ in 0..<1_000 { #expect(!page.hasParameter("limit")) }
+        #expect(mallinfo2().uordblks < before + 16 << 20)
     }
 
     @Test(
