@@ -1,4 +1,3 @@
-internal import Glibc
 package import Reactor
 
 /// Writes times as RFC 3339 in UTC with microseconds, always 27 bytes: `2026-11-20T12:52:56.123456Z`.
@@ -34,28 +33,42 @@ package struct TimestampText: Sendable {
 
     private mutating func render(_ second: Int64) {
         self.second = second
-        var (time, parts) = (time_t(second), tm())
-        gmtime_r(&time, &parts)
+        let days = (second >= 0 ? second : second - 86_399) / 86_400
+        let ofDay = Int(second - days * 86_400)
+        let (year, month, day) = Self.civil(days: Int(days))
         prefix[0] = UInt8(ascii: "\"")
-        put(parts.tm_year + 1_900, digits: 4, at: 1)
+        put(year, digits: 4, at: 1)
         prefix[5] = UInt8(ascii: "-")
-        put(parts.tm_mon + 1, digits: 2, at: 6)
+        put(month, digits: 2, at: 6)
         prefix[8] = UInt8(ascii: "-")
-        put(parts.tm_mday, digits: 2, at: 9)
+        put(day, digits: 2, at: 9)
         prefix[11] = UInt8(ascii: "T")
-        put(parts.tm_hour, digits: 2, at: 12)
+        put(ofDay / 3_600, digits: 2, at: 12)
         prefix[14] = UInt8(ascii: ":")
-        put(parts.tm_min, digits: 2, at: 15)
+        put(ofDay / 60 % 60, digits: 2, at: 15)
         prefix[17] = UInt8(ascii: ":")
-        put(parts.tm_sec, digits: 2, at: 18)
+        put(ofDay % 60, digits: 2, at: 18)
         prefix[20] = UInt8(ascii: ".")
     }
 
-    private mutating func put(_ value: Int32, digits: Int, at place: Int) {
+    private mutating func put(_ value: Int, digits: Int, at place: Int) {
         var rest = value
         for offset in stride(from: digits - 1, through: 0, by: -1) {
             prefix[place + offset] = UInt8(truncatingIfNeeded: rest % 10) + 48
             rest /= 10
         }
+    }
+
+    /// The proleptic Gregorian date of a day counted from 1970-01-01, in years from 1 March and eras of 400 years.
+    private static func civil(days: Int) -> (year: Int, month: Int, day: Int) {
+        let shifted = days + 719_468  // since 0000-03-01
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
     }
 }
