@@ -28,6 +28,15 @@ struct Fleet: Sendable {
         @inline(__always) _modify { if owner < 0 { yield &own } else { yield &members[Int(owner)].closings } }
     }
 
+    /// The time of an agent as of its newest line, or `wall`, and the start of its open windows; our own for −1.
+    ///
+    /// Every value needs them: through `closings`, they would cost an allocation.
+    @inline(__always)
+    func times(of owner: Int32, or wall: Timestamp) -> (now: Timestamp, openSince: Timestamp) {
+        if owner < 0 { return (own.told(or: wall), own.openSince) }
+        return (members[Int(owner)].closings.told(or: wall), members[Int(owner)].closings.openSince)
+    }
+
     /// The last members of the hub's own lines about an agent; none for −1.
     func tail(of owner: Int32) -> [UInt8] { owner < 0 ? [] : members[Int(owner)].tail }
 
@@ -172,7 +181,8 @@ extension FeedState {
     ///
     /// - Parameter way: the source that carries its lines from now on; nil for no change.
     mutating func join(_ name: String, by way: SourceID? = nil, at moment: Moment) -> MemberID {
-        let id = fleet.join(name, reusing: unusedMember, limits, at: moment.now)
+        // Looking for an unused index takes time linear in the number of forgotten agents.
+        let id = fleet.join(name, reusing: fleet[name] == nil ? unusedMember : nil, limits, at: moment.now)
         _ = source(standingFor: id, at: moment)
         if let way { fleet[id].way = way }
         return id

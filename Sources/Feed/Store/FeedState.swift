@@ -787,7 +787,7 @@ package struct FeedState: ~Copyable, Sendable {
         _ value: Double, in index: Int, at time: Timestamp, _ moment: Moment
     ) {
         // By the clock of the agent that the event is from.
-        let clock = fleet[closings: currentMember].told(or: moment.wall)
+        let (clock, openSince) = fleet.times(of: currentMember, or: moment.wall)
         var outcome = series[index].ring.record(value, time: time, sequence: log.nextSequence, now: clock)
         if case .full = outcome {
             // Cannot happen again right after a flush, which the ring's documentation promises.
@@ -796,7 +796,7 @@ package struct FeedState: ~Copyable, Sendable {
         }
         if case .late = outcome {
             counts.late += 1
-        } else if time < fleet[closings: currentMember].openSince {
+        } else if time < openSince {
             // Its window has closed already: its line is emitted again, after the batch.
             revisions += 1
             if revised.last != index { revised.append(index) }
