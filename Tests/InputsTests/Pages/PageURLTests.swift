@@ -60,6 +60,7 @@ import Testing
             ("http://a?limit=5&x=%2f&limit=6", "limit", "http://a?limit=30&x=%2f"),
             ("http://a?limited=5&&y", "limit", "http://a?limited=5&&y&limit=30"),
             ("http://a?li%6dit=5", "limit", "http://a?limit=30"), ("http://a?limit", "limit", "http://a?limit=30"),
+            ("http://a?p+q=1", "p q", "http://a?p%20q=30"),
             ("http://a?page[n]=1", "page[n]", "http://a?page%5Bn%5D=30"),
             ("http://a?p%5bn%5d=1&z=%zz%4", "p[n]", "http://a?p%5Bn%5D=30&z=%zz%4"),
         ] as [(String, String, String)])
