@@ -192,7 +192,7 @@ package actor SourceRunner {
     }
 
     /// Without waiting, because a reload might start another input of the name meanwhile.
-    private func noteEnd(of name: String) { store.assumeIsolated { $0.noteEnd(named: name) } }
+    private func noteEnd(of name: String) { store.assumeIsolated { $0.setEnded(named: name) } }
 
     private func remove(_ name: String) async {
         slots[name] = nil

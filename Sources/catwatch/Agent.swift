@@ -97,7 +97,8 @@ actor Agent {
         }
         if let replay { platform.wall = replay }
         self.platform = platform
-        var limits = FeedState.Limits(series: options[\.maxSeries])
+        var limits = FeedState.Limits()
+        limits.series = options[\.maxSeries]
         limits.interval = options[\.interval]
         limits.history = options.resolvedHistory
         limits.logCapacity = platform.logBytes(options)

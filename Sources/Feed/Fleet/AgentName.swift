@@ -8,6 +8,12 @@ package enum AgentName {
         1...longest ~= name.utf8.count && name.utf8.allSatisfy(isByte)
     }
 
+    /// Splits the name of an agent's source at the first dot, which ends the agent's name; nil without a dot.
+    static func split(_ source: String) -> (agent: String, source: String)? {
+        guard let dot = source.utf8.firstIndex(of: UInt8(ascii: ".")) else { return nil }
+        return (String(source[..<dot]), String(source[source.index(after: dot)...]))
+    }
+
     /// Makes a name from another one, such as a host's: `-` for each invalid character, cut at 63; nil when nothing
     /// readable would remain.
     package static func made(of text: String) -> String? {

@@ -94,27 +94,6 @@ struct Fleet: Sendable {
 
     // MARK: How they are
 
-    /// Records an agent's state from another origin than its lines: from the last message that a broker has of it.
-    mutating func meet(
-        _ id: MemberID, run: String, last: Int?, host: AgentIdentity.Host, hasEnded: Bool, heard: Timestamp,
-        at moment: Moment
-    ) {
-        if let last { self[id].recall(LineID(run, last)) }
-        self[id].state.identify(run: run, host: host, hasEnded: hasEnded)
-        self[id].state.hear(at: heard)
-        self[id].state.come(at: moment.now.advanced(by: min(heard - moment.wall, .zero)))
-    }
-
-    /// Returns the `peer` line that is due for an agent; nil when none is.
-    mutating func report(on id: MemberID, at wall: Timestamp) -> Line.Peer? {
-        self[id].state.report(at: wall, index: id.index, lost: self[id].lost)
-    }
-
-    /// Returns the last `peer` line of an agent; nil when it was written already.
-    mutating func farewell(to id: MemberID, at wall: Timestamp) -> Line.Peer? {
-        self[id].state.isForgotten ? nil : self[id].state.farewell(at: wall, lost: self[id].lost)
-    }
-
     /// Marks an agent of a broker that is not live to be forgotten now, rather than after a day of silence.
     ///
     /// - Returns: the reason for a refusal; nil on success.
@@ -178,13 +157,10 @@ struct Fleet: Sendable {
 /// Agents of a fleet and their sources.
 extension FeedState {
     /// Adds an agent whose feed is a source, or returns it if known.
-    ///
-    /// - Parameter way: the source that carries its lines from now on; nil for no change.
-    mutating func join(_ name: String, by way: SourceID? = nil, at moment: Moment) -> MemberID {
+    mutating func join(_ name: String, at moment: Moment) -> MemberID {
         // Looking for an unused index takes time linear in the number of forgotten agents.
         let id = fleet.join(name, reusing: fleet[name] == nil ? unusedMember : nil, limits, at: moment.now)
         _ = source(standingFor: id, at: moment)
-        if let way { fleet[id].way = way }
         return id
     }
 
@@ -224,7 +200,9 @@ extension FeedState {
             }
             if let other = makeRoom(forAgent: name, at: moment) { return .failure(.taken(by: other)) }
         }
-        return .success((join(name, by: source, at: moment), true))
+        let id = join(name, at: moment)
+        fleet[id].way = source
+        return .success((id, true))
     }
 
     /// The agents of a source: the one that it stands for, or all whose lines it carries.

@@ -149,6 +149,14 @@ package struct FleetMember: Sendable {
         items.append(.lost(run: run, numbers))
     }
 
+    /// Returns the `peer` line that is due, if any; `index` is the agent's index.
+    mutating func report(at wall: Timestamp, index: Int) -> Line.Peer? {
+        state.report(at: wall, index: index, lost: lost)
+    }
+
+    /// Returns the last `peer` line.
+    mutating func farewell(at wall: Timestamp) -> Line.Peer { state.farewell(at: wall, lost: lost) }
+
     // MARK: Runs and numbers
 
     private mutating func begin(_ new: Line.Hello, into items: inout [Item]) {

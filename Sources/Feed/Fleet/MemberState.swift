@@ -71,7 +71,7 @@ package struct MemberState: Sendable {
     private var saidMinute: Int64?
 
     /// The longest text that an agent gives of itself, in bytes.
-    private static let longestText = 256
+    static let longestText = 256
     /// The time that a conflict is reported after the last sign of it.
     static let conflictTime = Duration.seconds(180)
     // Bound: a silent agent of a fleet that is not configured | a day | forgotten after a last `peer` line; its place
@@ -131,9 +131,7 @@ package struct MemberState: Sendable {
     ) {
         func cut(_ text: String) -> String { LineEncoder.cut(text, at: Self.longestText) }
         self.run = run
-        self.host = AgentIdentity.Host(
-            name: cut(host.name), device: cut(host.device), os: cut(host.os), kernel: cut(host.kernel),
-            arch: cut(host.arch))
+        self.host = host.cut(at: Self.longestText)
         self.app = Line.App(name: app.name.map(cut), version: app.version.map(cut), started: app.started)
         if let interval { self.interval = min(max(interval, .seconds(1)), .seconds(3_600)) }
         self.hasEnded = hasEnded
@@ -198,5 +196,13 @@ package struct MemberState: Sendable {
     package func isOver(at now: LoopInstant) -> Bool {
         guard !isForgotten, !link.isOwn, let last = came ?? joined else { return false }
         return isDismissed || last.duration(to: now) > Self.lifetime
+    }
+}
+
+extension AgentIdentity.Host {
+    /// The same with texts of at most `limit` bytes.
+    func cut(at limit: Int) -> Self {
+        func cut(_ text: String) -> String { LineEncoder.cut(text, at: limit) }
+        return Self(name: cut(name), device: cut(device), os: cut(os), kernel: cut(kernel), arch: cut(arch))
     }
 }

@@ -24,7 +24,6 @@ package struct ShownAgent: Sendable, Equatable {
     private var before = 0
 
     private static let stretchLength: Int64 = 10_000_000
-    private static let longestText = 256
 
     fileprivate init(name: String, told: Timestamp) { (self.name, self.told) = (name, told) }
 
@@ -41,16 +40,12 @@ package struct ShownAgent: Sendable, Equatable {
     }
 
     fileprivate mutating func apply(_ peer: Line.Peer) {
-        func cut(_ text: String) -> String { LineEncoder.cut(text, at: Self.longestText) }
-        let host = peer.host
-        state = cut(peer.state)
+        state = LineEncoder.cut(peer.state, at: MemberState.longestText)
         since = peer.since
         heard = peer.heard ?? heard
         run = peer.run
-        self.host = AgentIdentity.Host(
-            name: cut(host.name), device: cut(host.device), os: cut(host.os), kernel: cut(host.kernel),
-            arch: cut(host.arch))
-        version = peer.app.version.map(cut)
+        host = peer.host.cut(at: MemberState.longestText)
+        version = peer.app.version.map { LineEncoder.cut($0, at: MemberState.longestText) }
         skew = peer.skew
         lost = peer.lost
     }

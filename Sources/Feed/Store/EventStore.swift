@@ -231,8 +231,8 @@ package actor EventStore {
                 next = index + 1
                 let id = MemberID(index: index)
                 if state.fleet[id].state.isOver(at: loop.clock.now) {
-                    await release(named: state.name(of: source(standingFor: id)))
-                } else if let peer = state.fleet.report(on: id, at: now) {
+                    await release(named: state.name(of: state.source(standingFor: id, at: moment)))
+                } else if let peer = state.fleet[id].report(at: now, index: index) {
                     say(.peer(peer), of: id)
                 }
             }
@@ -273,9 +273,7 @@ package actor EventStore {
     /// Adds a source; a known name, retired or not, returns that source with its series and their history, and replaces
     /// its description: see `FeedState.register`. `greetAll` notifies readers.
     package func register(_ description: SourceDescription) -> SourceID {
-        if let agent = description.agent {
-            return state.register(agent: agent, at: moment)
-        }
+        if let agent = description.agent { return state.register(agent: agent, at: moment) }
         return state.register(description, at: wall.now)
     }
 
@@ -283,11 +281,7 @@ package actor EventStore {
     ///
     /// - Returns: that agent's name; nil when the source is registered.
     package func claim(_ description: SourceDescription) -> String? {
-        if description.agent == nil,
-            let agent = state.holder(of: description.name, at: moment)
-        {
-            return agent
-        }
+        if description.agent == nil, let agent = state.holder(of: description.name, at: moment) { return agent }
         _ = register(description)
         return nil
     }
@@ -302,8 +296,8 @@ package actor EventStore {
     }
 
     /// Records that a source has ended by itself: no more data is expected until it is registered again.
-    package func noteEnd(named name: String) {
-        if let id = state.source(named: name) { state.noteEnd(of: id) }
+    package func setEnded(named name: String) {
+        if let id = state.source(named: name) { state.setEnded(of: id) }
     }
 
     /// Unlists a source for good: its input has ended, and it is forgotten once the history has passed.
@@ -314,13 +308,11 @@ package actor EventStore {
         guard let id = state.source(named: name) else { return }
         let deadline = loop.clock.now.advanced(by: state.limits.interval)
         retire(named: name)
-        var cost = state.log.totalCost
         for (number, member) in state.members(by: id).enumerated() {
             // There may be thousands of agents, each with lines.
-            if number % 32 == 31 || state.log.totalCost - cost >= state.slice {
+            if number > 0 {
                 try? await loop.sleep(for: .zero)
                 _ = try? await admit(until: deadline)
-                cost = state.log.totalCost
             }
             // The source may have been registered again during the wait.
             guard state.source(named: name) == id, state.isRetired(id) else { return }
@@ -334,7 +326,9 @@ package actor EventStore {
     ///
     /// - Parameter own: the source that carries it, which stays.
     private func release(_ member: MemberID, but own: SourceID) async {
-        if let peer = state.fleet.farewell(to: member, at: wall.now) { say(.peer(peer), of: member) }
+        if !state.fleet[member].state.isForgotten {
+            say(.peer(state.fleet[member].farewell(at: wall.now)), of: member)
+        }
         let way = state.fleet[member].way
         state.fleet[member].way = nil
         let sources = state.sources(of: member)
@@ -695,7 +689,7 @@ package actor EventStore {
     package func place(of id: ReaderID) -> Int { readers[id]?.cursor ?? state.log.nextSequence }
 
     /// Counts a reader that was closed because it stopped reading.
-    package func noteStalledReader() { state.counts.stalledReaders += 1 }
+    package func countStalledReader() { state.counts.stalledReaders += 1 }
 
     /// The last line that a reader has received.
     package func progress(of id: ReaderID) -> LineID { LineID(identity.run, place(of: id) - 1) }
@@ -794,8 +788,7 @@ package actor EventStore {
 
     /// The agent of a fleet that owns a source; nil for the feed's own.
     package func agent(ofSource source: String) -> String? {
-        guard let dot = source.firstIndex(of: ".") else { return nil }
-        let name = String(source[..<dot])
+        guard let name = AgentName.split(source)?.agent else { return nil }
         return state.remote?.agents.hasAgent(named: name) ?? (state.fleet[name] != nil) ? name : nil
     }
 
@@ -806,8 +799,8 @@ package actor EventStore {
     package func setBroker(_ name: String, isConnected: Bool?) { state.fleet.setBroker(name, isConnected: isConnected) }
 
     /// Records an answer without data from a source, such as an open stream.
-    package func noteAnswer(from source: SourceID) {
-        if state.noteAnswer(from: source, at: moment) { greetSoon() }
+    package func recordAnswer(from source: SourceID) {
+        if state.recordAnswer(from: source, at: moment) { greetSoon() }
     }
 
     /// Returns the next endpoint of a walk, with its histogram; nil at the end, and for a relayed feed, which only has
@@ -839,7 +832,7 @@ package actor EventStore {
         let (wakeup, begun) = (Wakeup(loop: loop), loop.clock.now)
         awaiting?.append(wakeup)
         let timer = loop.schedule(after: Self.journalPatience) { [weak self] in
-            self?.assumeIsolated { $0.noteLateJournal(since: begun) }
+            self?.assumeIsolated { $0.reportLateJournal(since: begun) }
         }
         defer {
             loop.cancel(timer)
@@ -852,7 +845,7 @@ package actor EventStore {
     private static let journalPatience = Duration.seconds(2)
 
     /// Reports the wait for the journal, once for all inputs.
-    private func noteLateJournal(since begun: LoopInstant) {
+    private func reportLateJournal(since begun: LoopInstant) {
         guard journalOutage.since == nil, journalOutage.fail(by: .disk, at: begun) else { return }
         let failure = Failure(
             .disk, "waits for the journal to say up to where it has the lines of agents: none is read before")
@@ -861,10 +854,6 @@ package actor EventStore {
 
     /// The newest position of each agent, here or in the initial journal; each agent's newest run is last.
     package var knownPositions: [AgentPosition] { state.fleet.knownPositions }
-
-    private func source(standingFor id: MemberID) -> SourceID {
-        state.source(standingFor: id, at: moment)
-    }
 
     /// Returns the agent of a fleet with this name, added if needed. The result is valid until the agent is forgotten:
     /// an input of unconfigured agents must look it up again for each message.
@@ -906,8 +895,11 @@ package actor EventStore {
         _ id: MemberID, run: String, last: Int? = nil, host: AgentIdentity.Host, hasEnded: Bool = false,
         heard: Timestamp
     ) {
-        state.fleet.meet(
-            id, run: run, last: last, host: host, hasEnded: hasEnded, heard: heard, at: moment)
+        let moment = moment
+        if let last { state.fleet[id].recall(LineID(run, last)) }
+        state.fleet[id].state.identify(run: run, host: host, hasEnded: hasEnded)
+        state.fleet[id].state.hear(at: heard)
+        state.fleet[id].state.come(at: moment.now.advanced(by: min(heard - moment.wall, .zero)))
     }
 
     /// Processes lines of an agent, in their order, however they arrived: reports faults, skips repeated lines, and
@@ -952,7 +944,7 @@ package actor EventStore {
     ///   unlisted source.
     package func say(_ body: Event.Body, of id: MemberID, source: String? = nil) {
         let known = source.flatMap { state.source(named: $0, of: id) }
-        let source = known.flatMap { state.isRetired($0) ? nil : $0 } ?? self.source(standingFor: id)
+        let source = known.flatMap { state.isRetired($0) ? nil : $0 } ?? state.source(standingFor: id, at: moment)
         var batch = EventBatch()
         batch.add(Event(time: wall.now, source: source, body: body), from: LineOrigin(id))
         publish(batch)
@@ -1020,7 +1012,7 @@ package actor EventStore {
             switch line {
             case .other(let line): if relay(line, at: moment) { isNews = true }
             case .plain(let line, let bytes):
-                if state.relay(line, bytes, at: moment.now) { continue }
+                if state.relay(line, bytes, at: moment) { continue }
                 do throws(LineFault) {
                     let whole = Bytes(bytes)
                     let decoded = try LineDecoder.decode(whole)
@@ -1037,7 +1029,7 @@ package actor EventStore {
     }
 
     /// Sets whether the connection to the attached agent is open.
-    package func noteConnection(_ isConnected: Bool) { state.setConnected(isConnected) }
+    package func setConnected(_ isConnected: Bool) { state.setConnected(isConnected) }
 
     /// Relays one line; returns whether to greet readers for it.
     private func relay(_ relayed: RelayedLine, plain: PlainLine? = nil, at moment: Moment) -> Bool {

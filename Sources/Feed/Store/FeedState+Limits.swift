@@ -13,10 +13,6 @@ extension FeedState {
         //   further ones flow without windows; counted in `refused_series`, one `error` line
         /// The most series with windows.
         package var series = usualSeries
-        // Bound: encoded names of series | 4 MiB for 10,000 series; in proportion more with a higher `--max-series` |
-        //   names of further series are encoded for each line
-        /// The memory for encoded names of series, in bytes.
-        package var nameBytes = 4 << 20
         // Bound: endpoints with statistics, counted separately for each source that polls them | 10,000 | counted in
         //   `refused_endpoints`, one `error` line; a `stats` line has room for about 3,000 and counts the others in
         //   `more_endpoints`
@@ -47,12 +43,6 @@ extension FeedState {
         package static let mostSeries = 100_000
 
         package init() {}
-
-        /// Limits for this number of series, with the usual memory for each.
-        package init(series: Int) {
-            self.series = series
-            nameBytes = Self.scaled(nameBytes, series)
-        }
 
         /// A limit that all series share, scaled up if there are more series than usual.
         package static func scaled(_ amount: Int, _ series: Int) -> Int {

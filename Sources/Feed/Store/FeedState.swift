@@ -18,13 +18,9 @@ package struct FeedState: ~Copyable, Sendable {
     private var encoder = LineEncoder()
     private var sources = SourceTable()
     private var ownSource: SourceID?
-    private var series: [Series] = []
-    private var prefixes: PrefixArena
-    /// The number of bytes of `prefixes` that are names of removed series.
-    private var wastedNames = 0
+    private var series: SeriesTable
     private let width: Int64
     private let mostData: Int
-    private var table: SeriesTable
     private var endpointTable: EndpointTable
     /// Series with changes to closed windows in the current batch.
     private var revised: [Int] = []
@@ -34,8 +30,6 @@ package struct FeedState: ~Copyable, Sendable {
     private var currentMember: Int32 = -1
     /// The number of times that a series was refused because its agent is at its limit.
     private var refusedForeignSeries = 0
-    /// The errors to report of agents at a limit.
-    private var refusals: [(owner: Int32, message: String)] = []
     /// The number of values in the current batch that arrived after the line of their window.
     private var revisions = 0
     private var seriesShortage = Shortage()
@@ -59,8 +53,7 @@ package struct FeedState: ~Copyable, Sendable {
         width = limits.interval.microseconds
         mostData = limits.data ?? .max
         log = LineLog(capacity: limits.logCapacity, history: age ?? limits.history)
-        table = SeriesTable(limit: limits.series)
-        prefixes = PrefixArena(limit: limits.nameBytes)
+        series = SeriesTable(limit: limits.series)
         endpointTable = EndpointTable(limit: limits.endpoints)
     }
 
@@ -84,9 +77,6 @@ package struct FeedState: ~Copyable, Sendable {
     /// The states of the sources that are not retired, in the order they were first registered.
     package var statuses: [SourceStatus] { sources.statuses }
 
-    /// The bytes in use for names of series, for tests of their limit.
-    var nameBytes: Int { prefixes.buffer.count }
-
     /// Whether the number of data events in `Limits.data` has arrived.
     package var hasEnoughData: Bool { counts.data >= mostData }
 
@@ -98,9 +88,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// its windows from the next line. Its state is `starting` again.
     package mutating func register(_ description: SourceDescription, at time: Timestamp) -> SourceID {
         lastGeneration += 1
-        let (source, isRenamed) = sources.register(description, at: time, generation: lastGeneration)
-        if isRenamed { renewPrefixes() }
-        return source
+        return sources.register(description, at: time, generation: lastGeneration)
     }
 
     /// The source that stands for the agent itself; those of a fleet's agents have the same description.
@@ -131,7 +119,7 @@ package struct FeedState: ~Copyable, Sendable {
     func isRetired(_ source: SourceID) -> Bool { sources.isRetired(source) }
 
     /// Records that a source has ended by itself: no more data is expected until it is registered again.
-    mutating func noteEnd(of source: SourceID) { sources.noteEnd(of: source) }
+    mutating func setEnded(of source: SourceID) { sources.setEnded(of: source) }
 
     /// Retires a source that nothing more comes from. It is remembered, should it be registered again, for as long as the
     /// history shows it, while there is room: its series and endpoints count as those of others.
@@ -152,15 +140,12 @@ package struct FeedState: ~Copyable, Sendable {
         let owners = Set(gone.map { sources.owner(of: $0) })
         for index in series.indices where gone.contains(series[index].source) {
             flush(index, moment, isComplete: true)
-            wastedNames += series[index].prefix.count
-            series[index] = Series(ring: newRing, source: -1, kind: .data, generation: 0, prefix: 0..<0, namesOffset: 0)
         }
-        table.remove { gone.contains($0.index / 3) }
-        counts.series = table.count
+        series.remove { gone.contains($0) }
+        counts.series = series.count
         endpointTable.remove(gone)
         sources.remove(gone)
         for owner in owners { fleet[closings: owner].remove { series[$0].source < 0 } }
-        if wastedNames > prefixes.buffer.count / 2 { movePrefixes() }
         return true
     }
 
@@ -181,8 +166,9 @@ package struct FeedState: ~Copyable, Sendable {
         let start = log.totalCost
         revisions = 0
         var next = first
-        // Checked once for many events, because those of a batch are nearly always of one source.
+        // Looked up once for many events, because those of a batch are nearly always of one source.
         var source: Int32 = -1
+        var prefix: [UInt8] = []
         let isForeign = !batch.origins.isEmpty
         batch.bytes.withUnsafeBufferPointer { bytes in
             while next < batch.records.count {
@@ -193,22 +179,34 @@ package struct FeedState: ~Copyable, Sendable {
                     publishOther(batch.others[Int(record.other)], moment)
                 } else {
                     let pointer = batch.valuePointers.isEmpty ? nil : batch.valuePointers[next - 1]
-                    publish(record, bytes, isForeign ? batch.origins[next - 1].type : nil, pointer, moment)
                     if record.source != source {
                         source = record.source
                         sources.hear(from: SourceID(index: Int(source)), at: moment.now.timestamp)
+                        prefix = sources.prefix(of: Int(source))
                     }
+                    if isForeign { prefix = sources.prefix(of: Int(source), type: batch.origins[next - 1].type) }
+                    prefix.withUnsafeBufferPointer { publish(record, bytes, $0, pointer, moment) }
                 }
                 // A revision is a line too, and follows the events.
                 if log.totalCost - start + revisions * LineEncoder.fixed >= growth { break }
             }
         }
         flushRevised(moment)
-        if isForeign { stopListening(moment) }
-        counts.refusedSeries = table.refused + refusedForeignSeries
-        if seriesShortage.note(table.refused, at: moment.now) { reportSeries(moment) }
-        if endpointTable.isFull, endpointShortage.note(counts.refusedEndpoints, at: moment.now) {
-            reportEndpoints(moment)
+        if isForeign {
+            currentMember = -1
+            encoder.setTail([])
+        }
+        counts.refusedSeries = series.refused + refusedForeignSeries
+        if seriesShortage.grows(to: series.refused, at: moment.now) {
+            let reason =
+                series.isFull
+                ? "more than \(limits.series) series" : "a series' key is longer than \(SeriesTable.longestKey) bytes"
+            let failure = Failure(.config, "\(reason): events of further ones still flow, but have no windows")
+            sayOfItself(.error(failure), about: "series", at: moment)
+        }
+        if endpointTable.isFull, endpointShortage.grows(to: counts.refusedEndpoints, at: moment.now) {
+            let reason = "more than \(limits.endpoints) endpoints: further ones are asked, but have no statistics"
+            sayOfItself(.error(Failure(.config, reason)), about: "endpoints", at: moment)
         }
         return next
     }
@@ -220,18 +218,14 @@ package struct FeedState: ~Copyable, Sendable {
 
     @inline(__always)
     private mutating func publish(
-        _ record: EventBatch.Record, _ bytes: UnsafeBufferPointer<UInt8>, _ type: String?, _ pointer: String?,
-        _ moment: Moment
+        _ record: EventBatch.Record, _ bytes: UnsafeBufferPointer<UInt8>, _ prefix: UnsafeBufferPointer<UInt8>,
+        _ pointer: String?, _ moment: Moment
     ) {
         guard counts.data < mostData else { return }
         counts.data += 1
         let source = SourceID(index: Int(record.source))
-        let isFuture = isFuture(record.time, moment.wall)
-        let time = isFuture ? moment.wall : record.time
-        if isFuture { counts.future += 1 }
-        if sources.state(of: source) != .ok {
-            sources.setState(.ok, of: source, currentMember < 0 ? moment.wall : time)
-        }
+        let time = limited(record.time, moment.wall)
+        if sources.state(of: source) != .ok { sources.setState(.ok, of: source, stateTime(time, moment)) }
 
         // In bounds: `EventBatch` has these bytes where its records say.
         func lend(_ piece: EventBatch.Piece) -> UnsafeBufferPointer<UInt8>? {
@@ -243,75 +237,51 @@ package struct FeedState: ~Copyable, Sendable {
         let text = lend(record.text)
         let data = lend(record.data)
         let value = record.value.isNaN ? nil : record.value
-        if let pointer { sources.setValuePointer(pointer, of: source) }
-
+        var isPlain = false
         if let value, let index = seriesIndex(source, kind: .data, key: key, moment) {
             self.record(value, in: index, at: time, moment)
-            if !series[index].prefix.isEmpty, type == nil {
-                return encode(value, text, data, record.flaws, pointer, time, .whole(names(of: index)), moment.now)
-            }
-        } else if value == nil, let index = table.find(source: place(source, .data), keyBytes: key.map { .init($0) }),
-            !series[index].prefix.isEmpty, type == nil
-        {
-            // Without a value it needs no windows, and so no series; but if there is one, its names are at hand.
-            return encode(nil, text, data, record.flaws, pointer, time, .whole(names(of: index)), moment.now)
+            isPlain = series[index].isPlain
         }
-        let prefix =
-            type.map { type in
-                let name = sources.name(of: source.index)
-                return SourceTable.prefix(type: type, source: name, series: name)
-            } ?? sources.prefix(of: source.index)
-        prefix.withUnsafeBufferPointer { prefix in
-            let key = key.map { LineEncoder.cut($0, at: SeriesTable.longestKey) }
-            encode(value, text, data, record.flaws, pointer, time, .parts(prefix, key: key), moment.now)
-        }
-    }
-
-    /// Whether an event is more than a window ahead of the clock.
-    @inline(__always)
-    private func isFuture(_ time: Timestamp, _ wall: Timestamp) -> Bool {
-        time.microseconds > wall.microseconds &+ width
-    }
-
-    @inline(__always)
-    private mutating func encode(
-        _ value: Double?, _ text: UnsafeBufferPointer<UInt8>?, _ data: UnsafeBufferPointer<UInt8>?,
-        _ flaws: JSONFlaws, _ pointer: String?, _ time: Timestamp, _ names: LineEncoder.Names, _ now: LoopInstant
-    ) {
-        if let pointer { return encode(value, text, data, flaws, saying: pointer, time, names, now) }
+        let names = LineEncoder.Names(
+            prefix: prefix, key: key.map { LineEncoder.cut($0, at: SeriesTable.longestKey) }, isPlain: isPlain)
+        let tail = pointer.map { endLines(withPointer: $0, of: source) }
         let most = encoder.mostDatum(names: names.most, text: text?.count ?? 0, data: data?.count ?? 0)
-        log.append(atMost: most, at: now) { sequence, writer in
+        log.append(atMost: most, at: moment.now) { sequence, writer in
             encoder.datum(
-                value: value, text: text, data: data, flaws: flaws, sequence: sequence, time: time, names: names,
+                value: value, text: text, data: data, flaws: record.flaws, sequence: sequence, time: time, names: names,
                 to: writer)
         }
-    }
-
-    /// Encodes a line with its value pointer.
-    @inline(never)
-    private mutating func encode(
-        _ value: Double?, _ text: UnsafeBufferPointer<UInt8>?, _ data: UnsafeBufferPointer<UInt8>?,
-        _ flaws: JSONFlaws, saying pointer: String, _ time: Timestamp, _ names: LineEncoder.Names, _ now: LoopInstant
-    ) {
-        let tail = encoder.tail
-        encoder.setTail(LineEncoder.tail(valuePointer: pointer) + tail)
-        encode(value, text, data, flaws, nil, time, names, now)
+        guard let tail else { return }
         encoder.setTail(tail)
         newestPointer = log.nextSequence - 1
         newestReport = newestPointer
     }
 
-    private mutating func reportSeries(_ moment: Moment) {
-        let reason =
-            table.count < table.limit
-            ? "a series' key is longer than \(SeriesTable.longestKey) bytes" : "more than \(limits.series) series"
-        let failure = Failure(.config, "\(reason): events of further ones still flow, but have no windows")
-        sayOfItself(.error(failure), about: "series", at: moment)
+    /// Makes further lines state a source's value pointer; returns the last members that they had before.
+    @inline(never)
+    private mutating func endLines(withPointer pointer: String, of source: SourceID) -> [UInt8] {
+        sources.setValuePointer(pointer, of: source)
+        let tail = encoder.tail
+        encoder.setTail(LineEncoder.tail(valuePointer: pointer) + tail)
+        return tail
     }
 
-    private mutating func reportEndpoints(_ moment: Moment) {
-        let text = "more than \(limits.endpoints) endpoints: further ones are asked, but have no statistics"
-        sayOfItself(.error(Failure(.config, text)), about: "endpoints", at: moment)
+    /// The time of an event, or the clock's if the event is more than a window ahead of it, which is counted.
+    @inline(__always)
+    private mutating func limited(_ time: Timestamp, _ wall: Timestamp) -> Timestamp {
+        guard isFuture(time, wall) else { return time }
+        counts.future += 1
+        return wall
+    }
+
+    /// The time from which a source's state counts: now for our own sources, the event's time for a fleet's.
+    @inline(__always)
+    private func stateTime(_ time: Timestamp, _ moment: Moment) -> Timestamp { currentMember < 0 ? moment.wall : time }
+
+    /// Whether an event is more than a window ahead of the clock.
+    @inline(__always)
+    private func isFuture(_ time: Timestamp, _ wall: Timestamp) -> Bool {
+        time.microseconds > wall.microseconds &+ width
     }
 
     /// Says that there is room again when nothing was refused for as long as the history.
@@ -332,7 +302,7 @@ package struct FeedState: ~Copyable, Sendable {
 
         /// - Parameter count: the number of refusals so far.
         /// - Returns: whether to report them.
-        mutating func note(_ count: Int, at now: LoopInstant) -> Bool {
+        mutating func grows(to count: Int, at now: LoopInstant) -> Bool {
             guard count > self.count else { return false }
             (self.count, last) = (count, now)
             return outage.fail(by: true, at: now)
@@ -360,83 +330,58 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
-    /// Says what an agent has too much of.
-    private mutating func report(_ message: String, of owner: Int32, _ moment: Moment) {
-        let member = fleet[MemberID(index: Int(owner))]
-        let failure = Failure(.config, "\(member.name) \(message)")
-        newestReport = log.nextSequence
-        let name = member.ownName
-        if let own = source(named: name) { sources.countError(failure.code.rawValue, of: own) }
-        encoder.setTail(member.tail)
-        defer { encoder.setTail([]) }
-        append(failure, about: name, at: moment.wall, moment.now)
-    }
-
     /// Publishes anything but data: too rare to need optimisation.
     @inline(never)
     private mutating func publishOther(_ event: Event, _ moment: Moment) {
-        defer {
-            // Windows may precede it in the log.
-            let sequence = log.nextSequence - 1
-            switch event.body {
-            case .latency: newestAnswer = sequence
-            case .error, .progress, .recovered: newestReport = sequence
-            default: break
-            }
-        }
-        let source = sources.name(of: event.source.index)
-        let isFuture = isFuture(event.time, moment.wall)
-        let time = isFuture ? moment.wall : event.time
-        if isFuture { counts.future += 1 }
+        let time = limited(event.time, moment.wall)
+        let source = event.source
+        let line: any LineBody
         switch event.body {
-        case .data: break  // handled by the caller, which is the hot path
-        case .latency(let sample):
-            var sample = sample
+        case .data: return  // handled by the caller, which is the hot path
+        case .latency(var sample):
             sample.endpoint = LineEncoder.cut(sample.endpoint)
             // Counts the value as the line gives it, so that a reader that adds up lines gets the same result.
             sample.ms = LineWriter.readBack(milliseconds: sample.ms)
             // Before the window, which names the line that comes next: others' windows may have to come before it.
-            updateEndpoint(sample.endpoint, of: event.source, moment) { _ = $0.record(sample.ms) }
-            if let index = seriesIndex(event.source, kind: .latency, key: nil, moment) {
+            updateEndpoint(sample.endpoint, of: source, moment) { _ = $0.record(sample.ms) }
+            if let index = seriesIndex(source, kind: .latency, key: nil, moment) {
                 record(sample.ms, in: index, at: time, moment)
             }
-            sources.countAnswer(sample.status, from: event.source)
-            if sample.status == 304 { hear(from: event.source, time, moment) }
-            append(sample, about: source, at: time, moment.now)
+            sources.countAnswer(sample.status, from: source)
+            if sample.status == 304 { confirm(source, at: time, moment) }
+            newestAnswer = log.nextSequence
+            line = sample
         case .memory(let sample):
             if currentMember < 0 { memory = sample }
-            if sources.state(of: event.source) == .starting {
-                sources.setState(.ok, of: event.source, currentMember < 0 ? moment.wall : time)
-            }
-            sources.hear(from: event.source, at: moment.now.timestamp)
-            if let index = seriesIndex(event.source, kind: .memory, key: nil, moment) {
+            if sources.state(of: source) == .starting { sources.setState(.ok, of: source, stateTime(time, moment)) }
+            sources.hear(from: source, at: moment.now.timestamp)
+            if let index = seriesIndex(source, kind: .memory, key: nil, moment) {
                 record(Double(sample.resident), in: index, at: time, moment)
             }
-            append(sample, about: source, at: time, moment.now)
-        case .error(let failure):
-            sources.fail(event.source, by: failure.code.rawValue, at: currentMember < 0 ? moment.wall : time)
-            sources.countError(failure.code.rawValue, of: event.source)
-            var failure = failure
+            line = sample
+        case .error(var failure):
+            sources.fail(source, by: failure.code.rawValue, at: stateTime(time, moment))
+            sources.countError(failure.code.rawValue, of: source)
             failure.endpoint = failure.endpoint.map { LineEncoder.cut($0) }
             failure.message = LineEncoder.message(failure.message)
-            if let endpoint = failure.endpoint {
-                updateEndpoint(endpoint, of: event.source, moment) { $0.recordErrors() }
-            }
-            append(failure, about: source, at: time, moment.now)
+            if let endpoint = failure.endpoint { updateEndpoint(endpoint, of: source, moment) { $0.recordErrors() } }
+            newestReport = log.nextSequence
+            line = failure
         case .progress(let progress):
-            hear(from: event.source, time, moment)  // a page was complete, also one with nothing on it
-            append(progress, about: source, at: time, moment.now)
+            confirm(source, at: time, moment)  // a page was complete, also one with nothing on it
+            newestReport = log.nextSequence
+            line = progress
         case .recovered(let recovery):
-            hear(from: event.source, time, moment)
-            append(recovery, about: source, at: time, moment.now)
+            confirm(source, at: time, moment)
+            newestReport = log.nextSequence
+            line = recovery
         case .restart(var restart):
             restart.lastRun = restart.lastRun.map { LineEncoder.cut($0) }
             restart.ended = restart.ended.map { LineEncoder.cut($0) }
-            append(restart, about: source, at: time, moment.now)
+            line = restart
         case .agent(let sample):
             agent = sample
-            let line = Line.Agent(sample, counts, events: log.nextSequence - 1, outputs: outputs)
-            append(line, about: source, at: time, moment.now)
+            line = Line.Agent(sample, counts, events: log.nextSequence - 1, outputs: outputs)
         case .foreignAgent(var agent):
             agent.outputs = agent.outputs.prefix(64).map { output in
                 var output = output
@@ -444,13 +389,14 @@ package struct FeedState: ~Copyable, Sendable {
                 output.state = LineEncoder.cut(output.state, at: Line.Output.longest)
                 return output
             }
-            append(agent, about: source, at: time, moment.now)
-        case .peer(let peer): append(peer, about: source, at: time, moment.now)
-        case .lost(let lost): append(lost, about: source, at: time, moment.now)
+            line = agent
+        case .peer(let peer): line = peer
+        case .lost(let lost): line = lost
         }
+        append(line, about: sources.name(of: source.index), at: time, moment.now)
     }
 
-    /// Adds a line to the log.
+    /// Adds a line of anything but data to the log.
     private mutating func append(
         _ body: some LineBody, about source: String, at time: Timestamp, _ now: LoopInstant
     ) {
@@ -462,19 +408,18 @@ package struct FeedState: ~Copyable, Sendable {
     /// Records an answer without a line. A failing source stays so until a line reports its recovery.
     ///
     /// - Returns: whether it was the first time, which no line tells.
-    mutating func noteAnswer(from source: SourceID, at moment: Moment) -> Bool {
+    mutating func recordAnswer(from source: SourceID, at moment: Moment) -> Bool {
         sources.hear(from: source, at: moment.now.timestamp)
         guard sources.state(of: source) == .starting else { return false }
         sources.setState(.ok, of: source, moment.wall)
         return true
     }
 
-    /// Records a source's success other than data.
-    private mutating func hear(
-        from source: SourceID, _ time: Timestamp, _ moment: Moment
-    ) {
-        sources.setState(.ok, of: source, currentMember < 0 ? moment.wall : time)
-        sources.hear(from: source, at: moment.now.timestamp)
+    /// Records a source's success other than our own data.
+    @inline(__always)
+    private mutating func confirm(_ source: SourceID, at time: Timestamp, _ moment: Moment) {
+        sources.setState(.ok, of: source, remote == nil ? stateTime(time, moment) : time)
+        sources.hear(from: source, at: remote == nil ? moment.now.timestamp : remote?.clock ?? time)
     }
 
     /// Updates an endpoint's histogram.
@@ -495,84 +440,58 @@ package struct FeedState: ~Copyable, Sendable {
         if !isShareUsed, forget(Set(sources.released()), moment), update(&self) { return }
         counts.refusedEndpoints += 1
         if isShareUsed {
-            refuse(.endpoints, "has more than \(share) endpoints: further ones have no statistics")
+            refuse(.endpoints, "has more than \(share) endpoints: further ones have no statistics", moment)
         }
     }
 
-    /// Refuses something beyond an agent's limit, and reports that once.
-    private mutating func refuse(_ refusal: FleetMember.Refusal, _ message: String) {
-        if fleet[MemberID(index: Int(currentMember))].isFirst(refusal) { refusals.append((currentMember, message)) }
+    /// Refuses something beyond the current agent's limit, and reports that once.
+    private mutating func refuse(_ refusal: FleetMember.Refusal, _ message: String, _ moment: Moment) {
+        let id = MemberID(index: Int(currentMember))
+        guard fleet[id].isFirst(refusal) else { return }
+        let failure = Failure(.config, "\(fleet[id].name) \(message)")
+        let name = fleet[id].ownName
+        if let own = source(named: name) { sources.countError(failure.code.rawValue, of: own) }
+        let tail = encoder.tail
+        encoder.setTail(fleet[id].tail)
+        newestReport = log.nextSequence
+        append(failure, about: name, at: moment.wall, moment.now)
+        encoder.setTail(tail)
     }
 
     // MARK: Series
-
-    private struct Series: Sendable {
-        var ring: WindowRing
-        /// An index into `sources`.
-        let source: Int
-        let kind: SeriesKind
-        /// Its agent, by index; −1 for our own.
-        var member: Int32 = -1
-        /// A sequential number from when it was added, for walks.
-        let generation: Int
-        /// The range in `prefixes` of `"type":"…","source":"…","series":"…"`; empty when there was no room.
-        var prefix: Range<Int>
-        /// The offset in that of `"source":"…","series":"…"`, which a window line uses.
-        var namesOffset: Int
-    }
-
-    /// The key in `table` for a source and kind.
-    @inline(__always)
-    private func place(_ source: SourceID, _ kind: SeriesKind) -> SourceID {
-        SourceID(index: source.index &* 3 &+ kind.rawValue)
-    }
-
-    /// The encoded names of a series whose `prefix` is not empty; valid until something is appended to `prefixes`.
-    @inline(__always)
-    private func names(of index: Int) -> UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(rebasing: prefixes.buffer[series[index].prefix])
-    }
 
     /// The series' index, added if it is new; nil when it cannot be added.
     @inline(__always)
     private mutating func seriesIndex(
         _ source: SourceID, kind: SeriesKind, key: UnsafeBufferPointer<UInt8>?, _ moment: Moment
     ) -> Int? {
-        let place = place(source, kind)
-        if let index = table.find(source: place, keyBytes: key.map { .init($0) }) { return index }
-        return addSeries(source, kind, place, key, moment)
+        if let index = series.find(source, kind, key: key.map { .init($0) }) { return index }
+        return addSeries(source, kind, key, moment)
     }
 
     /// Adds a new series; released sources make room for it if necessary.
     @inline(never)
     private mutating func addSeries(
-        _ source: SourceID, _ kind: SeriesKind, _ place: SourceID, _ key: UnsafeBufferPointer<UInt8>?,
-        _ moment: Moment
+        _ source: SourceID, _ kind: SeriesKind, _ key: UnsafeBufferPointer<UInt8>?, _ moment: Moment
     ) -> Int? {
         if currentMember >= 0, fleet[closings: currentMember].series.count >= limits.memberSeries {
             refusedForeignSeries += 1
             refuse(
                 .windows,
-                "has more than \(limits.memberSeries) series: events of further ones still flow, but have no windows")
+                "has more than \(limits.memberSeries) series: events of further ones still flow, but have no windows",
+                moment)
             return nil
         }
-        if table.count == table.limit {
-            forget(Set(sources.released()), moment)
-            // Not looked for again, to find that there is no room: every event of such a series comes here.
-            if table.count == table.limit { return table.refuse() }
-        }
-        let added = key.map { table.index(source: place, keyBytes: .init($0)) } ?? table.index(source: place, key: nil)
-        guard let index = added else { return nil }
+        // Every event of a series without room comes here: cheap when nothing was released.
+        if series.isFull { forget(Set(sources.released()), moment) }
         lastGeneration += 1
-        let new = Series(
-            ring: newRing, source: source.index, kind: kind, member: currentMember, generation: lastGeneration,
-            prefix: 0..<0,
-            namesOffset: 0)
+        guard
+            let index = series.add(
+                source, kind, key: key.map { .init($0) }, owner: currentMember, generation: lastGeneration,
+                ring: newRing)
+        else { return nil }
         fleet[closings: currentMember].add(series: index)
-        if index < series.count { series[index] = new } else { series.append(new) }
-        // Relayed lines are not encoded here.
-        if remote == nil { keepPrefix(of: index) }
-        counts.series = table.count
+        counts.series = series.count
         return index
     }
 
@@ -582,77 +501,16 @@ package struct FeedState: ~Copyable, Sendable {
         return WindowRing(width: width, history: history)
     }
 
-    private mutating func keepPrefix(of index: Int) {
-        let prefix = encodedPrefix(of: index)
-        series[index].prefix = prefixes.append(prefix) ?? 0..<0
-        series[index].namesOffset = Self.namesOffset(in: prefix)
-    }
-
-    /// Encodes the names of all series again after a source's type has changed; in new memory, because the arena frees
-    /// nothing.
-    private mutating func renewPrefixes() {
-        prefixes = PrefixArena(limit: limits.nameBytes)
-        wastedNames = 0
-        for index in series.indices where series[index].source >= 0 { keepPrefix(of: index) }
-    }
-
-    /// Moves the names of the remaining series to new memory, and adds those that had no room before.
-    private mutating func movePrefixes() {
-        let old = prefixes
-        prefixes = PrefixArena(limit: limits.nameBytes)
-        wastedNames = 0
-        for index in series.indices where series[index].source >= 0 {
-            let range = series[index].prefix
-            if range.isEmpty {
-                keepPrefix(of: index)
-            } else {
-                series[index].prefix = prefixes.append(UnsafeBufferPointer(rebasing: old.buffer[range])) ?? 0..<0
-            }
-        }
-    }
-
-    /// `"type":"…","source":"…","series":"…"`
-    private func encodedPrefix(of index: Int) -> [UInt8] {
-        let source = series[index].source
-        let (name, prefix) = (sources.name(of: source), sources.prefix(of: source))
-        switch series[index].kind {
-        case .data:
-            guard let key = table.key(of: index) else { return prefix + [UInt8(ascii: "\"")] }
-            let escaped = LineWriter.bytes(atMost: 3 + LineWriter.mostEscaped(key.count)) { writer in
-                writer.byte(UInt8(ascii: "/"))
-                key.withUnsafeBufferPointer { key in
-                    if let start = key.baseAddress { writer.escape(start, key.count) }
-                }
-                writer.byte(UInt8(ascii: "\""))
-            }
-            return prefix + escaped
-        case .latency, .memory:
-            let kind = series[index].kind.prefix
-            return SourceTable.prefix(type: String(kind.dropLast()), source: name, series: kind + name)
-                + [UInt8(ascii: "\"")]
-        }
-    }
-
-    private static func namesOffset(in prefix: [UInt8]) -> Int {
-        prefix.range(of: "\"source\":")?.lowerBound ?? 0
-    }
-
-    /// Lends the `"source":"…","series":"…"` of a series, from the arena if it is there; nothing may be appended to
-    /// that meanwhile.
-    private mutating func withWindowNames(
-        of index: Int, _ body: (inout FeedState, UnsafeBufferPointer<UInt8>) -> Void
-    ) {
-        let range = series[index].prefix
-        let offset = series[index].namesOffset
-        if range.isEmpty {
-            let prefix = encodedPrefix(of: index)
-            prefix.withUnsafeBufferPointer { body(&self, UnsafeBufferPointer(rebasing: $0[offset...])) }
-        } else {
-            // Keeps the arena alive, because it owns the bytes.
-            let arena = prefixes
-            withExtendedLifetime(arena) {
-                body(&self, UnsafeBufferPointer(rebasing: arena.buffer[range.lowerBound + offset..<range.upperBound]))
-            }
+    /// `"source":"…","series":"…"`, for the lines of a series' windows.
+    private func windowNames(of index: Int) -> [UInt8] {
+        let source = sources.name(of: series[index].source)
+        var name = Array((series[index].kind.prefix + source).utf8)
+        if let key = series.key(of: index) { name += [UInt8(ascii: "/")] + key }
+        return LineWriter.bytes(atMost: 32 + LineWriter.mostEscaped(source.utf8.count + name.count)) { writer in
+            writer.raw("\"source\":")
+            writer.string(source)
+            writer.raw(",\"series\":")
+            name.withUnsafeBufferPointer { writer.string($0) }
         }
     }
 
@@ -674,16 +532,11 @@ package struct FeedState: ~Copyable, Sendable {
     /// Returns the next series of a walk that has a value within the history.
     func nextSeries(_ walk: inout FeedWalk, at time: Timestamp) -> SeriesNumbers? {
         let past = time - history
-        while walk.place < series.count {
-            let index = walk.place
-            walk.place += 1
-            guard series[index].source >= 0, series[index].generation < walk.limit,
-                let window = series[index].ring.newest,
-                window.lastTime > past
-            else { continue }
+        while let index = series.next(&walk) {
+            guard let window = series[index].ring.newest, window.lastTime > past else { continue }
             let source = sources.name(of: series[index].source)
             return SeriesNumbers(
-                source: source, kind: series[index].kind, name: source, key: table.key(of: index), value: window.last,
+                source: source, kind: series[index].kind, name: source, key: series.key(of: index), value: window.last,
                 time: window.lastTime)
         }
         return nil
@@ -769,7 +622,7 @@ package struct FeedState: ~Copyable, Sendable {
     ) -> Int? {
         let start = log.totalCost
         let some = source.map { fleet[closings: sources.owner(of: $0.index)].series }
-        let count = some?.count ?? series.count
+        let count = some?.count ?? series.indices.count
         // Starts over each time, because its series may have moved when others of the agent were forgotten: completed
         // ones have nothing left to emit.
         var place = some == nil ? first : 0
@@ -807,7 +660,7 @@ package struct FeedState: ~Copyable, Sendable {
     private mutating func flushRevised(_ moment: Moment) {
         guard !revised.isEmpty else { return }
         for index in revised {
-            let end = fleet[closings: series[index].member].time(at: moment)
+            let end = fleet[closings: series[index].owner].time(at: moment)
             if let due = series[index].ring.nextDue, due <= end { flush(index, moment) }
         }
         revised.removeAll(keepingCapacity: true)
@@ -820,7 +673,7 @@ package struct FeedState: ~Copyable, Sendable {
         // or its memory would be shared and copied.
         var ring = newRing
         swap(&ring, &series[index].ring)
-        let owner = series[index].member
+        let owner = series[index].owner
         let time = fleet[closings: owner].time(at: moment)
         let clock = fleet[closings: owner].told(or: moment.wall)
         // It may stand in the middle of what comes from another agent.
@@ -828,14 +681,12 @@ package struct FeedState: ~Copyable, Sendable {
         encoder.setTail(fleet.tail(of: owner))
         defer { encoder.setTail(tail) }
         let scale = series[index].kind == .data ? sources.bands(of: series[index].source) : nil
-        withWindowNames(of: index) { state, names in
+        windowNames(of: index).withUnsafeBufferPointer { names in
             func emit(_ window: Window) {
                 let band = scale.map { $0.labels[$0.scale.index(of: window.last)] }
-                let most =
-                    LineEncoder.mostWindow(names: names.count, band: band?.count ?? 0) + state.encoder.tailCount
-                let width = state.width
-                state.log.append(atMost: most, at: moment.now) { sequence, writer in
-                    state.encoder.window(
+                let most = LineEncoder.mostWindow(names: names.count, band: band?.count ?? 0) + encoder.tailCount
+                log.append(atMost: most, at: moment.now) { sequence, writer in
+                    encoder.window(
                         window, width: width, sequence: sequence, time: time, names: names, band: band, to: writer)
                 }
             }
@@ -907,12 +758,7 @@ package struct FeedState: ~Copyable, Sendable {
         var description = description
         let known = source(named: description.name, of: member)
         description.name = "\(fleet[member].name).\(description.name)"
-        description.type = LineEncoder.cut(description.type, at: 1_024)
-        if let known {
-            if sources.isDescribed(known, as: description) { return (known, false) }
-            if sources.describe(known, as: description, at: time) { renewPrefixes(of: known) }
-            return (known, true)
-        }
+        if let known { return (known, sources.describe(known, as: description, at: time)) }
         if let other = sources.source(named: description.name) {
             guard sources.isReleased(other) else { return nil }
             forget([other.index], moment)
@@ -925,16 +771,6 @@ package struct FeedState: ~Copyable, Sendable {
     /// Sets the state that an agent reports for one of its sources.
     mutating func setState(_ status: SourceStatus, of source: SourceID, at time: Timestamp) {
         sources.setState(status.state, of: source, status.since ?? time)
-    }
-
-    /// Encodes the names of one source's series again.
-    private mutating func renewPrefixes(of source: SourceID) {
-        for index in fleet[closings: sources.owner(of: source.index)].series where series[index].source == source.index
-        {
-            wastedNames += series[index].prefix.count
-            keepPrefix(of: index)
-        }
-        if wastedNames > prefixes.buffer.count / 2 { movePrefixes() }
     }
 
     /// What comes now is from there.
@@ -951,13 +787,6 @@ package struct FeedState: ~Copyable, Sendable {
                     agent: fleet[origin.member].name, $0, stream: origin.stream,
                     time: isFuture(time, moment.wall) ? time : nil)
             } ?? fleet.tail(of: member))
-    }
-
-    private mutating func stopListening(_ moment: Moment) {
-        currentMember = -1
-        encoder.setTail([])
-        for (owner, message) in refusals { report(message, of: owner, moment) }
-        refusals = []
     }
 
     // MARK: Lines
@@ -984,8 +813,7 @@ package struct FeedState: ~Copyable, Sendable {
         remote = new
         sources = SourceTable()
         fleet[closings: -1] = WindowClosings()
-        series = []
-        table = SeriesTable(limit: limits.series)
+        series = SeriesTable(limit: limits.series)
         endpointTable = EndpointTable(limit: limits.endpoints)
         (memory, agent) = (nil, nil)
         log.restart(at: hello.firstSeq)
@@ -1048,61 +876,54 @@ package struct FeedState: ~Copyable, Sendable {
         case .data(let data):
             counts.data += 1
             if data.valuePointer != nil { (newestReport, newestPointer) = (sequence, sequence) }
-        case .latency: newestAnswer = sequence
-        case .error, .progress, .recovered: newestReport = sequence
-        case .memory(let sample): return apply(sample, line, sequence, moment)
-        case .agent(let said):
-            if line.agent == nil { agent = AgentSample(loopLag: said.loopLag, cpu: said.cpu) }
-            return nil
-        // These say nothing of a source of the agent's: none is added for them.
-        default: return nil
-        }
-        guard let source = remoteSource(line.source, at: time) else { return nil }
-        switch line.body {
-        case .data(let data):
+            guard let source = remoteSource(line.source, at: time) else { return nil }
             var meaning = PlainNames.Meaning(source: source)
             if data.value != nil {
                 meaning.series = remoteSeries(of: source, .data, data.series, moment)
                 meaning.isRefused = meaning.series == nil
             }
-            apply(data.value, .data, meaning, time, sequence)
+            apply(data.value, .data, meaning, time, sequence, moment)
             if isCounted, let pointer = data.valuePointer { sources.setValuePointer(pointer, of: source) }
             return meaning
         case .latency(let sample):
+            newestAnswer = sequence
+            guard let source = remoteSource(line.source, at: time) else { return nil }
             let endpoint = LineEncoder.cut(sample.endpoint)
             updateEndpoint(endpoint, of: source, moment) { _ in }
             let series = remoteSeries(of: source, .latency, nil, moment)
             let meaning = PlainNames.Meaning(
                 source: source, series: series, endpoint: endpointTable.index(of: endpoint, source: source.index),
                 isConfirmation: sample.status == 304, isRefused: series == nil)
-            apply(sample.ms, .latency, meaning, time, sequence)
+            apply(sample.ms, .latency, meaning, time, sequence, moment)
             return meaning
         case .error(let failure):
+            newestReport = sequence
+            guard let source = remoteSource(line.source, at: time) else { return nil }
             if isCounted, let endpoint = failure.endpoint {
                 updateEndpoint(LineEncoder.cut(endpoint), of: source, moment) { $0.recordErrors() }
             }
             sources.fail(source, by: failure.code.rawValue, at: time)
-        default: confirm(source, at: time)  // progress, or an end of failing
+        case .progress, .recovered:
+            newestReport = sequence
+            if let source = remoteSource(line.source, at: time) { confirm(source, at: time, moment) }
+        case .memory(let sample):
+            // It adds no source.
+            if line.agent == nil { memory = sample }
+            guard let source = line.source.flatMap({ sources.source(named: $0) }) else { return nil }
+            if let index = remoteSeries(of: source, .memory, nil, moment) {
+                keep(Double(sample.resident), in: index, at: time, sequence)
+            }
+            if sources.state(of: source) == .starting { confirm(source, at: time, moment) }
+        case .agent(let said):
+            if line.agent == nil { agent = AgentSample(loopLag: said.loopLag, cpu: said.cpu) }
+        default: break  // says nothing of a source of the agent's
         }
-        return nil
-    }
-
-    /// Applies a memory sample, which adds no source.
-    private mutating func apply(
-        _ sample: MemorySample, _ line: Line, _ sequence: Int, _ moment: Moment
-    ) -> PlainNames.Meaning? {
-        if line.agent == nil { memory = sample }
-        guard let source = line.source.flatMap({ sources.source(named: $0) }) else { return nil }
-        if let index = remoteSeries(of: source, .memory, nil, moment) {
-            keep(Double(sample.resident), in: index, at: line.time, sequence)
-        }
-        if sources.state(of: source) == .starting { confirm(source, at: line.time) }
         return nil
     }
 
     /// Adds a plain line whose names are known; false when it needs decoding.
     @inline(__always)
-    mutating func relay(_ line: PlainLine, _ bytes: UnsafeBufferPointer<UInt8>, at now: LoopInstant) -> Bool {
+    mutating func relay(_ line: PlainLine, _ bytes: UnsafeBufferPointer<UInt8>, at moment: Moment) -> Bool {
         guard line.sequence >= log.nextSequence else { return true }
         if line.kind == .window {
             remote?.advance(to: line.time, onlyForward: false)
@@ -1113,36 +934,30 @@ package struct FeedState: ~Copyable, Sendable {
             else { return false }
             remote?.advance(to: line.time, onlyForward: line.kind == .data)
             if line.kind == .data { counts.data += 1 } else { newestAnswer = line.sequence }
-            apply(line.value, line.kind, meaning, line.time, line.sequence)
+            apply(line.value, line.kind, meaning, line.time, line.sequence, moment)
         }
         remote?.lastSequence = line.sequence
-        append(bytes, line.sequence, now)
+        append(bytes, line.sequence, moment.now)
         return true
     }
 
     /// Applies an event or an answer.
     @inline(__always)
     private mutating func apply(
-        _ value: Double?, _ kind: PlainLine.Kind, _ meaning: PlainNames.Meaning, _ time: Timestamp, _ sequence: Int
+        _ value: Double?, _ kind: PlainLine.Kind, _ meaning: PlainNames.Meaning, _ time: Timestamp, _ sequence: Int,
+        _ moment: Moment
     ) {
         if let value, let index = meaning.series { keep(value, in: index, at: time, sequence) }
         if let value, let index = meaning.endpoint, sequence > remote?.asOf ?? 0 {
             endpointTable.record(value, at: index)
         }
-        if kind == .data || meaning.isConfirmation { confirm(meaning.source, at: time) }
+        if kind == .data || meaning.isConfirmation { confirm(meaning.source, at: time, moment) }
     }
 
     /// The source of the relayed feed with this name, added if it is new; nil when the limit is reached.
     private mutating func remoteSource(_ name: String?, isListed: Bool = true, at time: Timestamp) -> SourceID? {
         sources.find(
             name ?? "", isListed: isListed, at: time, generation: &lastGeneration, atMost: limits.remoteSources)
-    }
-
-    /// Records a success of a source of the relayed feed.
-    @inline(__always)
-    private mutating func confirm(_ source: SourceID, at time: Timestamp) {
-        sources.setState(.ok, of: source, time)
-        sources.hear(from: source, at: remote?.clock ?? time)
     }
 
     /// The index of a series of the relayed feed; nil when there is no room for it.

@@ -40,15 +40,10 @@ package struct LatencyHistogram: Sendable, Equatable {
     /// The number of buckets in memory, at 4 bytes each.
     package var heldBuckets: Int { counts.count }
 
-    /// Counts one duration; returns false for `milliseconds` that are negative or not finite, and ignores them.
+    /// Counts a duration `times` times (none if below 1); returns false for `milliseconds` that are negative or not finite,
+    /// and ignores them.
     @discardableResult
-    package mutating func record(_ milliseconds: Double) -> Bool {
-        record(milliseconds, times: 1)
-    }
-
-    /// Counts the same duration `times` times (none if below 1); ignores what `record(_:)` ignores.
-    @discardableResult
-    package mutating func record(_ milliseconds: Double, times: Int) -> Bool {
+    package mutating func record(_ milliseconds: Double, times: Int = 1) -> Bool {
         guard milliseconds >= 0, milliseconds.isFinite else { return false }
         guard times > 0 else { return true }
         minimum = count == 0 ? milliseconds : Swift.min(minimum, milliseconds)

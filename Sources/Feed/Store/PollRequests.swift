@@ -50,13 +50,7 @@ package actor PollRequests {
     package func release(_ source: String) {
         expected[source] = nil
         pollers[source] = nil
-        if let (agent, own) = Self.parts(of: source), own == EventStore.ownName { agents[agent] = nil }
-    }
-
-    /// Splits the name of an agent's source into agent and own name: the first dot ends the agent's name.
-    private static func parts(of source: String) -> (agent: String, source: String)? {
-        guard let dot = source.firstIndex(of: ".") else { return nil }
-        return (String(source[..<dot]), String(source[source.index(after: dot)...]))
+        if let (agent, own) = AgentName.split(source), own == EventStore.ownName { agents[agent] = nil }
     }
 
     /// Polls a source now.
@@ -65,7 +59,7 @@ package actor PollRequests {
     @discardableResult
     package func requestPoll(of source: String, _ request: PollRequest = PollRequest()) -> PollRefusal? {
         if let forwarder { return forwarder(source, request) }
-        if let (agent, own) = Self.parts(of: source), let poll = agents[agent] { return poll(own, request) }
+        if let (agent, own) = AgentName.split(source), let poll = agents[agent] { return poll(own, request) }
         guard let poll = pollers[source] else {
             return PollRefusal("there is no source \"\(source)\" that can be polled", .unknown)
         }

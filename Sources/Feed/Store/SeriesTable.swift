@@ -1,10 +1,27 @@
-/// Assigns indices from 0 to the series of a store, by source and key. Indices of removed series are reused first, so
-/// that they stay dense.
+/// The series of a store with their windows, by source, kind and key. Indices of removed series are reused first, so that
+/// they stay dense.
 ///
 /// It looks up a source's own series (no key) directly by the source's index; one with a key in a hash table with open
 /// addressing. Keys come from upstream and may be chosen to collide, so the hash has a random seed. It never holds more
 /// than `limit` series; any further one gets no index, and counts in `refused`.
 package struct SeriesTable: Sendable {
+    struct Series: Sendable {
+        /// An index into the sources; negative for a removed series.
+        let source: Int
+        let kind: SeriesKind
+        /// The agent of a fleet that it belongs to, by index; −1 for our own.
+        let owner: Int32
+        /// A sequential number from when it was added, for walks.
+        let generation: Int
+        /// Whether lines have its key as it is, without escapes.
+        let isPlain: Bool
+        /// The key's offset in `keys`; negative for a source's own series, which has none.
+        fileprivate var offset: Int
+        fileprivate let length: Int
+        fileprivate let hash: UInt64
+        var ring: WindowRing
+    }
+
     // Bound: key of a series | 1,024 bytes | the event flows without windows, its series' name is cut; counted in
     //   `refused_series`
     /// The longest key accepted, in bytes.
@@ -15,15 +32,6 @@ package struct SeriesTable: Sendable {
     /// The number of times that a series could not be added.
     package private(set) var refused = 0
 
-    private struct Entry {
-        /// Negative for a removed series.
-        var source: Int
-        /// The key's offset in `keys`; negative for a source's own series, which has none.
-        var offset: Int
-        var length: Int
-        var hash: UInt64
-    }
-
     private struct Slot {
         /// The upper half of the hash, so that most other keys need no comparison.
         var tag: UInt32
@@ -31,11 +39,11 @@ package struct SeriesTable: Sendable {
         var index: Int32
     }
 
-    private var entries: [Entry] = []
+    private var entries: [Series] = []
     /// The unused indices of `entries`.
     private var free: [Int] = []
     private var keys: [UInt8] = []
-    /// By source: its own series, or -1.
+    /// By source and kind: its own series, or -1.
     private var own: [Int32] = []
     /// The count is a power of two and at most half are in use, so that a search always ends at a free one.
     private var slots = [Slot](repeating: Slot(tag: 0, index: -1), count: 16)
@@ -58,42 +66,80 @@ package struct SeriesTable: Sendable {
     /// The number of series.
     package var count: Int { entries.count - free.count }
 
+    /// Whether there is no room for another series.
+    package var isFull: Bool { count >= limit }
+
+    /// The indices of all series, and of those that were removed.
+    var indices: Range<Int> { entries.indices }
+
+    subscript(index: Int) -> Series {
+        @inline(__always) _read { yield entries[index] }
+        @inline(__always) _modify { yield &entries[index] }
+    }
+
     /// The key of series `index`, which must exist; nil for a source's own series.
     package func key(of index: Int) -> Bytes? {
-        let entry = entries[index]
-        return entry.offset < 0 ? nil : keys[entry.offset..<entry.offset + entry.length]
+        let offset = entries[index].offset
+        return offset < 0 ? nil : keys[offset..<offset + entries[index].length]
     }
 
-    /// Returns the series' index, added if it is new; nil when it cannot be added, which is counted.
-    ///
-    /// Sources are dense: memory grows with the greatest source index that has a series.
-    package mutating func index(source: SourceID, key: Bytes?) -> Int? {
+    /// Returns the index of a series, whose key is nil if it is a source's own; nil when there is none.
+    @inline(__always)
+    func find(_ source: SourceID, _ kind: SeriesKind, key: UnsafeRawBufferPointer?) -> Int? {
         guard let key else {
-            if source.index < own.count, own[source.index] >= 0 { return Int(own[source.index]) }
-            return addOwn(source.index)
-        }
-        return key.withUnsafeBytes { index(source: source, keyBytes: $0) }
-    }
-
-    /// The same for a key in borrowed memory; it is copied if it is new.
-    package mutating func index(source: SourceID, keyBytes key: UnsafeRawBufferPointer) -> Int? {
-        guard key.count <= Self.longestKey else { return refuse() }
-        let hash = hash(key, source: source.index)
-        let slot = slot(of: key, source: source.index, hash: hash)
-        if slots[slot].index >= 0 { return Int(slots[slot].index) }
-        return add(key, source: source.index, hash: hash, slot: slot)
-    }
-
-    /// Returns the index of the series with a key in borrowed memory, nil for a source's own series; nil when there is
-    /// none. Changes and counts nothing.
-    func find(source: SourceID, keyBytes key: UnsafeRawBufferPointer?) -> Int? {
-        guard let key else {
-            guard source.index < own.count, own[source.index] >= 0 else { return nil }
-            return Int(own[source.index])
+            let place = place(source, kind)
+            return place < own.count && own[place] >= 0 ? Int(own[place]) : nil
         }
         guard key.count <= Self.longestKey else { return nil }
         let slot = slot(of: key, source: source.index, hash: hash(key, source: source.index))
         return slots[slot].index >= 0 ? Int(slots[slot].index) : nil
+    }
+
+    /// Adds a series that is not there yet, and copies its key; only data have keys. Returns its index; nil when there is
+    /// no room, which is counted.
+    ///
+    /// Sources are dense: memory grows with the greatest source index that has a series.
+    mutating func add(
+        _ source: SourceID, _ kind: SeriesKind, key: UnsafeRawBufferPointer?, owner: Int32 = -1, generation: Int = 0,
+        ring: WindowRing
+    ) -> Int? {
+        guard !isFull, (key?.count ?? 0) <= Self.longestKey else {
+            refused &+= 1
+            return nil
+        }
+        let hash = key.map { self.hash($0, source: source.index) } ?? 0
+        let index = free.popLast() ?? entries.count
+        let new = Series(
+            source: source.index, kind: kind, owner: owner, generation: generation,
+            isPlain: key?.allSatisfy { 0x20..<0x80 ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+                ?? true,
+            offset: key == nil ? -1 : keys.count, length: key?.count ?? 0, hash: hash, ring: ring)
+        if index < entries.count { entries[index] = new } else { entries.append(new) }
+        guard let key else {
+            let place = place(source, kind)
+            if place >= own.count { own.append(contentsOf: repeatElement(-1, count: place - own.count + 1)) }
+            own[place] = Int32(index)
+            return index
+        }
+        keys.append(contentsOf: key)
+        keyed += 1
+        // All slots when they become too few, which puts the new key there too.
+        if keyed * 2 > slots.count { fill(slots.count * 2) } else { put(index) }
+        return index
+    }
+
+    /// The index in `own` of a source's own series of a kind.
+    @inline(__always)
+    private func place(_ source: SourceID, _ kind: SeriesKind) -> Int { source.index &* 3 &+ kind.rawValue }
+
+    /// Returns the next series of a walk.
+    func next(_ walk: inout FeedWalk) -> Int? {
+        while walk.place < entries.count {
+            defer { walk.place += 1 }
+            let (source, generation) = (entries[walk.place].source, entries[walk.place].generation)
+            if source >= 0, generation < walk.limit { return walk.place }
+        }
+        return nil
     }
 
     /// The slot that holds the series, or the free one where it belongs.
@@ -111,75 +157,50 @@ package struct SeriesTable: Sendable {
 
     @inline(__always)
     private func isEntry(_ index: Int, _ key: UnsafeRawBufferPointer, _ source: Int) -> Bool {
-        let entry = entries[index]
-        guard entry.source == source, entry.length == key.count else { return false }
+        guard entries[index].source == source, entries[index].length == key.count else { return false }
+        let offset = entries[index].offset
         return keys.withUnsafeBytes { keys in
             // In bounds: `add` appended exactly `length` bytes at `offset`, and `remove` moves them together.
-            KeyHash.areEqual(UnsafeRawBufferPointer(rebasing: keys[entry.offset..<entry.offset + entry.length]), key)
+            KeyHash.areEqual(UnsafeRawBufferPointer(rebasing: keys[offset..<offset + key.count]), key)
         }
-    }
-
-    @inline(never)
-    private mutating func addOwn(_ source: Int) -> Int? {
-        guard count < limit else { return refuse() }
-        if source >= own.count { own.append(contentsOf: repeatElement(-1, count: source - own.count + 1)) }
-        let index = add(Entry(source: source, offset: -1, length: 0, hash: 0))
-        own[source] = Int32(index)
-        return index
-    }
-
-    @inline(never)
-    private mutating func add(_ key: UnsafeRawBufferPointer, source: Int, hash: UInt64, slot: Int) -> Int? {
-        guard count < limit else { return refuse() }
-        let index = add(Entry(source: source, offset: keys.count, length: key.count, hash: hash))
-        slots[slot] = Slot(tag: UInt32(truncatingIfNeeded: hash >> 32), index: Int32(index))
-        keys.append(contentsOf: key)
-        keyed += 1
-        if keyed * 2 > slots.count { fill(slots.count * 2) }
-        return index
-    }
-
-    private mutating func add(_ entry: Entry) -> Int {
-        guard let index = free.popLast() else {
-            entries.append(entry)
-            return entries.count - 1
-        }
-        entries[index] = entry
-        return index
     }
 
     /// Removes the series of some sources; takes time linear in the number of all series.
-    package mutating func remove(where isGone: (SourceID) -> Bool) {
+    package mutating func remove(where isGone: (Int) -> Bool) {
         let before = free.count
-        for (index, entry) in entries.enumerated() where entry.source >= 0 && isGone(SourceID(index: entry.source)) {
-            if entry.offset < 0 { own[entry.source] = -1 } else { keyed -= 1 }
-            entries[index] = Entry(source: -1, offset: -1, length: 0, hash: 0)
+        for index in entries.indices where entries[index].source >= 0 && isGone(entries[index].source) {
+            if entries[index].offset < 0 {
+                own[place(SourceID(index: entries[index].source), entries[index].kind)] = -1
+            } else {
+                keyed -= 1
+            }
+            entries[index] = Series(
+                source: -1, kind: .data, owner: -1, generation: 0, isPlain: true, offset: -1, length: 0, hash: 0,
+                ring: WindowRing(width: .seconds(1)))
             free.append(index)
         }
         guard free.count > before else { return }
         var kept: [UInt8] = []
-        for (index, entry) in entries.enumerated() where entry.offset >= 0 {
+        for index in entries.indices where entries[index].offset >= 0 {
+            let offset = entries[index].offset
             entries[index].offset = kept.count
-            kept += keys[entry.offset..<entry.offset + entry.length]
+            kept += keys[offset..<offset + entries[index].length]
         }
         keys = kept
         fill(slots.count)
     }
 
-    /// Counts a series that could not be added.
-    mutating func refuse() -> Int? {
-        refused &+= 1
-        return nil
-    }
-
     /// Puts all keys into `count` new slots.
     private mutating func fill(_ count: Int) {
         slots = [Slot](repeating: Slot(tag: 0, index: -1), count: count)
-        let mask = count - 1
-        for (index, entry) in entries.enumerated() where entry.offset >= 0 {
-            var place = Int(truncatingIfNeeded: entry.hash) & mask
-            while slots[place].index >= 0 { place = (place + 1) & mask }
-            slots[place] = Slot(tag: UInt32(truncatingIfNeeded: entry.hash >> 32), index: Int32(index))
-        }
+        for index in entries.indices where entries[index].offset >= 0 { put(index) }
+    }
+
+    /// Puts a key into the first free slot for it.
+    private mutating func put(_ index: Int) {
+        let (hash, mask) = (entries[index].hash, slots.count - 1)
+        var place = Int(truncatingIfNeeded: hash) & mask
+        while slots[place].index >= 0 { place = (place + 1) & mask }
+        slots[place] = Slot(tag: UInt32(truncatingIfNeeded: hash >> 32), index: Int32(index))
     }
 }

@@ -70,14 +70,14 @@ struct SourceTable: Sendable {
     /// A source whose name starts with this agent's name and a dot.
     func source(headedBy agent: String) -> SourceID? { heads[agent]?.first.map { SourceID(index: $0) } }
 
-    private static func head(of name: String) -> String? {
-        name.utf8.firstIndex(of: UInt8(ascii: ".")).map { String(name[..<$0]) }
-    }
-
     @inline(__always) func state(of source: SourceID) -> SourceStatus.State? { sources[source.index]?.status.state }
     @inline(__always) func name(of index: Int) -> String { sources[index]?.name ?? "" }
     /// `"type":"…","source":"…","series":"…`, without the closing quote.
     @inline(__always) func prefix(of index: Int) -> [UInt8] { sources[index]?.prefix ?? [] }
+    /// The same with another type, if any.
+    func prefix(of index: Int, type: String?) -> [UInt8] {
+        type.map { Self.prefix(type: $0, source: name(of: index)) } ?? prefix(of: index)
+    }
     @inline(__always) func owner(of source: Int) -> Int32 { sources[source]?.owner ?? -1 }
     mutating func setOwner(_ owner: MemberID, of source: SourceID) { sources[source.index]?.owner = Int32(owner.index) }
     /// The sources of an agent with this name.
@@ -87,33 +87,35 @@ struct SourceTable: Sendable {
     func type(of source: SourceID) -> String? { sources[source.index]?.status.type }
     func bands(of index: Int) -> Bands? { sources[index]?.bands }
 
-    /// Adds a source at `generation`, or replaces the description of the one with this name; returns whether its type has
-    /// changed.
-    mutating func register(
-        _ description: SourceDescription, at time: Timestamp, generation: Int
-    ) -> (SourceID, isRenamed: Bool) {
-        let name = LineEncoder.cut(description.name, at: Self.longestName)
-        let type = LineEncoder.cut(description.type, at: Self.longestName)
+    /// Adds a source at `generation`, or replaces the description of the one with this name.
+    mutating func register(_ description: SourceDescription, at time: Timestamp, generation: Int) -> SourceID {
+        let status = Self.status(description, since: time)
+        let name = status.source
         var source = Source(
-            name: name, prefix: Self.prefix(type: type, source: name, series: name),
-            status: SourceStatus(
-                source: name, state: .starting, since: time, type: type,
-                unit: description.unit.map { LineEncoder.cut($0, at: Self.longestUnit) }, bands: description.bands,
-                valuePointer: description.valuePointer, takesN: description.takesN, rhythm: description.rhythm),
+            name: name, prefix: Self.prefix(type: status.type ?? name, source: name), status: status,
             bands: description.bands.map { Bands($0) },
             generation: indices[name].flatMap { sources[$0]?.generation } ?? generation)
-        guard let index = indices[name], let known = sources[index] else { return (add(source), false) }
+        guard let index = indices[name], let known = sources[index] else { return add(source) }
         if known.releasedAt != nil { released.removeAll { $0 == index } }
         (source.owner, source.answers, source.errors) = (known.owner, known.answers, known.errors)
         sources[index] = source
-        return (SourceID(index: index), known.status.type != type)
+        return SourceID(index: index)
+    }
+
+    /// The status of a source that has just been described, with its texts cut.
+    private static func status(_ description: SourceDescription, since time: Timestamp) -> SourceStatus {
+        SourceStatus(
+            source: LineEncoder.cut(description.name, at: longestName), state: .starting, since: time,
+            type: LineEncoder.cut(description.type, at: longestName),
+            unit: description.unit.map { LineEncoder.cut($0, at: longestUnit) }, bands: description.bands,
+            valuePointer: description.valuePointer, takesN: description.takesN, rhythm: description.rhythm)
     }
 
     private mutating func add(_ source: Source) -> SourceID {
         let index = free.popLast() ?? sources.count
         indices[source.name] = index
         order.append(index)
-        if let head = Self.head(of: source.name) { heads[head, default: []].append(index) }
+        if let head = AgentName.split(source.name)?.agent { heads[head, default: []].append(index) }
         if index < sources.count { sources[index] = source } else { sources.append(source) }
         return SourceID(index: index)
     }
@@ -186,24 +188,16 @@ struct SourceTable: Sendable {
         indices[LineEncoder.cut(name, at: Self.longestName)].map { SourceID(index: $0) }
     }
 
-    /// Whether a source already has this description, regardless of its state.
-    func isDescribed(_ source: SourceID, as description: SourceDescription) -> Bool {
-        guard let known = sources[source.index], !known.isRetired else { return false }
-        let status = known.status
-        return status.type == description.type && status.unit == description.unit && status.bands == description.bands
-            && status.valuePointer == description.valuePointer && status.takesN == description.takesN
-            && status.rhythm == description.rhythm
-    }
-
-    /// Replaces a source's description and keeps everything else; returns whether its type has changed.
+    /// Replaces a source's description, keeps everything else, and lists it; returns whether that changes anything.
     mutating func describe(_ source: SourceID, as description: SourceDescription, at time: Timestamp) -> Bool {
         guard let known = sources[source.index] else { return false }
-        let (_, isRenamed) = register(description, at: time, generation: known.generation)
+        if !known.isRetired, Self.status(description, since: time).isDescribed(like: known.status) { return false }
+        _ = register(description, at: time, generation: known.generation)
         sources[source.index]?.status.state = known.status.state
         sources[source.index]?.status.since = known.status.since
         sources[source.index]?.heard = known.heard
         sources[source.index]?.code = known.code
-        return isRenamed
+        return true
     }
 
     mutating func retire(_ source: SourceID) { sources[source.index]?.isRetired = true }
@@ -243,7 +237,7 @@ struct SourceTable: Sendable {
         for index in gone {
             if let name = sources[index]?.name {
                 indices[name] = nil
-                if let head = Self.head(of: name) {
+                if let head = AgentName.split(name)?.agent {
                     heads[head]?.removeAll { $0 == index }
                     if heads[head]?.isEmpty == true { heads[head] = nil }
                 }
@@ -277,7 +271,7 @@ struct SourceTable: Sendable {
     }
 
     /// Records that a source has ended by itself.
-    mutating func noteEnd(of source: SourceID) { sources[source.index]?.hasEnded = true }
+    mutating func setEnded(of source: SourceID) { sources[source.index]?.hasEnded = true }
 
     mutating func countAnswer(_ status: Int, from source: SourceID) {
         sources[source.index]?.answers.add(String(status))
@@ -304,13 +298,14 @@ struct SourceTable: Sendable {
         return nil
     }
 
-    static func prefix(type: String, source: String, series: String) -> [UInt8] {
-        let most = 64 + LineWriter.mostEscaped(type.utf8.count + source.utf8.count + series.utf8.count)
+    /// `"type":"…","source":"…","series":"…`, without the closing quote.
+    private static func prefix(type: String, source: String) -> [UInt8] {
+        let most = 64 + LineWriter.mostEscaped(type.utf8.count + 2 * source.utf8.count)
         let names = LineWriter.bytes(atMost: most) { writer in
             writer.raw("\"type\":")
             writer.string(type)
             writer.string("source", source)
-            writer.string("series", series)
+            writer.string("series", source)
         }
         return Array(names.dropLast())
     }

@@ -77,7 +77,7 @@ package actor AttachInput {
             },
             lost: { ending, pause in
                 (self.isWarned, self.isFaultTold) = (false, false)
-                await self.store.noteConnection(false)
+                await self.store.setConnected(false)
                 await self.tell(.lost(reason: ending.reason, retryIn: self.reconnects ? pause : nil))
                 return self.reconnects
             })
@@ -93,7 +93,7 @@ package actor AttachInput {
             }
             guard case .line(let line, let bytes) = item else { continue }
             if peer.greet() {
-                await store.noteConnection(true)
+                await store.setConnected(true)
                 await tell(.connected)
             }
             if case .hello(let hello) = line.body {

@@ -366,7 +366,7 @@ package actor NatsInput: Input {
     private func noteReading(_ id: SourceID) async {
         if !isThere { await store.setBroker(name, isConnected: true) }
         isThere = true
-        await store.noteAnswer(from: id)
+        await store.recordAnswer(from: id)
     }
 
     /// Refuses a message and marks its agent as unfit until one is accepted.

@@ -50,7 +50,7 @@ package actor ReplayInput {
             let journal = stream as? JournalStream
             // A `JournalStream` starts at `from` itself.
             let recording = Recording(from: journal == nil ? from : nil, hasOlder: journal != nil, on: loop)
-            await store.noteConnection(true)
+            await store.setConnected(true)
             try await play(Playback(recording, clock), from: stream)
             clock.stop()
             await report(recording, isEmpty: journal?.isEmpty ?? false)
@@ -66,7 +66,7 @@ package actor ReplayInput {
         } catch {
             await fail("it cannot be read: \((error as? SystemError)?.reason ?? "\(error)")")
         }
-        await store.noteConnection(false)
+        await store.setConnected(false)
     }
 
     private func play(_ playback: Playback, from stream: any ByteStream) async throws {

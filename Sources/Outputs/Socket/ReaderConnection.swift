@@ -238,7 +238,7 @@ final class ReaderConnection: @unchecked Sendable {
 
     private func giveUp() {
         close()
-        readers.store.assumeIsolated { $0.noteStalledReader() }
+        readers.store.assumeIsolated { $0.countStalledReader() }
     }
 
     private func give(_ answer: Answer, _ feed: ReaderFeed) {

@@ -74,7 +74,6 @@ import Testing
         #expect(usual.series == FeedState.Limits().series && more.series == 30_000)
         #expect(more.points == 3 * usual.points && more.windows == 3 * usual.windows && more.names == 3 * usual.names)
         #expect(few.points == usual.points && few.names == usual.names)
-        #expect(FeedState.Limits(series: 30_000).nameBytes == 3 * FeedState.Limits().nameBytes)
         var board = Board(limits: few)
         for seq in 1...60 { board.apply(try data(seq, Int64(seq), 1, series: "fact/\(seq)")) }
         #expect(board.series.count == 50 && board.refusedSeries == 10)

@@ -20,13 +20,12 @@ struct FeedScenario {
     let seed: UInt64
     let limits: FeedState.Limits
 
-    init(seed: UInt64, interval: Duration, history: Duration, series: Int, names: Int = 4 << 20) {
+    init(seed: UInt64, interval: Duration, history: Duration, series: Int) {
         self.seed = seed
         var limits = FeedState.Limits()
         limits.interval = interval
         limits.history = history
         limits.series = series
-        limits.nameBytes = names
         self.limits = limits
     }
 

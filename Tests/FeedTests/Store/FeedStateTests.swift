@@ -28,13 +28,6 @@ import Testing
         #expect((report.counts.refusedSeries > 0) == (series < 30), "seed \(seed)")
     }
 
-    @Test(arguments: [0, 1, 60, 100, 500, 1_500])
-    func saysTheSameWithoutRoomForNames(bytes: Int) {
-        let scenario = FeedScenario(
-            seed: 45, interval: .seconds(1), history: .seconds(5), series: 50, names: bytes)
-        #expect(scenario.run(events: LongRun.rounds(short: 300, long: 30_000)).mismatch == nil)
-    }
-
     /// All lines of a state, without their newlines.
     private func lines(_ state: borrowing FeedState) -> [[UInt8]] {
         var lines: [[UInt8]] = []

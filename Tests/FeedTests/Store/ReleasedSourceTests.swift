@@ -81,7 +81,7 @@ import Testing
             limits.history = .seconds(10)
             limits.released = 50
         }
-        var (places, series, endpoints, names) = (0, 0, 0, 0)
+        var (places, series, endpoints) = (0, 0, 0)
         let rounds = LongRun.rounds(short: 1_500, long: 50_000)
         for round in 0..<rounds {
             let source = scene.register("source-\(round)")
@@ -92,11 +92,8 @@ import Testing
             places = max(places, source.index)
             series = max(series, scene.state.counts.series)
             endpoints = max(endpoints, scene.state.endpoints.count)
-            names = max(names, scene.state.nameBytes)
         }
         #expect(places <= 51 && series <= 51 * 4 && endpoints <= 51, "\(places), \(series), \(endpoints)")
-        // At most as much of names that are gone as of those that are there, and what came since that was looked at.
-        #expect(names < 64 << 10, "\(names)")
         #expect(scene.state.counts.refusedSeries == 0 && scene.state.counts.refusedEndpoints == 0)
         #expect(scene.state.statuses.isEmpty)
         // A line each, and one for each window.
@@ -283,12 +280,9 @@ import Testing
         #expect(scene.windows.last?.series == "latency:new" && scene.windows.last?.lastSeq == line.seq)
     }
 
-    /// Names take room in the lines' own memory, which moves.
+    /// Keys are moved when others are forgotten.
     @Test func thoseThatStayKeepTheirNames() throws {
-        var scene = Scene { limits in
-            limits.nameBytes = 1_000
-            limits.released = 0
-        }
+        var scene = Scene { limits in limits.released = 0 }
         let kept = scene.register("kept")
         for round in 0..<200 {
             let source = scene.register("source-\(round)")
@@ -302,7 +296,6 @@ import Testing
             }
             #expect(theirs.contains("source-\(round)"), "\(theirs)")
         }
-        #expect(scene.state.nameBytes <= 1_000)
         #expect(Set(scene.windows.map(\.series)).count == 400)
     }
 }

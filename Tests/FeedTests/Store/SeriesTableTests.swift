@@ -13,8 +13,16 @@ import Testing
 
     private func find(_ source: Int, _ key: Bytes?, in table: SeriesTable) -> Int? {
         let source = SourceID(index: source)
-        guard let key else { return table.find(source: source, keyBytes: nil) }
-        return key.withUnsafeBytes { table.find(source: source, keyBytes: $0) }
+        guard let key else { return table.find(source, .data, key: nil) }
+        return key.withUnsafeBytes { table.find(source, .data, key: $0) }
+    }
+
+    /// The index of a series, which is added if it is new.
+    private func index(_ source: Int, _ key: Bytes?, in table: inout SeriesTable) -> Int? {
+        if let index = find(source, key, in: table) { return index }
+        let (source, ring) = (SourceID(index: source), WindowRing(width: .seconds(1)))
+        guard let key else { return table.add(source, .data, key: nil, ring: ring) }
+        return key.withUnsafeBytes { table.add(source, .data, key: $0, ring: ring) }
     }
 
     @Test(arguments: [0, 1, 7, 100, 3_000], [UInt64(1), 2])
@@ -34,7 +42,7 @@ import Testing
                 twin[name] = expected
             }
             if expected == nil { refused += 1 }
-            let found = table.index(source: SourceID(index: name.source), key: slice)
+            let found = index(name.source, slice, in: &table)
             #expect(found == expected, "seed \(seed), \(name)")
             if found != expected { return }
         }
@@ -65,7 +73,7 @@ import Testing
         var most = 0
         for round in 0..<LongRun.rounds(short: 6_000, long: 200_000) {
             let name = Name(source: Int(random.next() % 5), key: key(&random))
-            let found = table.index(source: SourceID(index: name.source), key: name.key.map { $0[...] })
+            let found = index(name.source, name.key.map { $0[...] }, in: &table)
             if let known = twin[name] {
                 #expect(found == known, "seed \(seed), round \(round)")
             } else if let found {
@@ -78,7 +86,7 @@ import Testing
             most = max(most, twin.count)
             guard random.next() % 700 == 0 else { continue }
             let gone = Int(random.next() % 5)
-            table.remove { $0.index == gone }
+            table.remove { $0 == gone }
             twin = twin.filter { $0.key.source != gone }
             #expect(table.count == twin.count)
             for (name, index) in twin {
@@ -90,31 +98,52 @@ import Testing
         #expect(twin.values.allSatisfy { $0 < most }, "seed \(seed): numbers are not dense")
     }
 
+    @Test func eachKindOfASourceHasItsOwnSeries() {
+        var table = SeriesTable()
+        for (index, kind) in [SeriesKind.memory, .data, .latency].enumerated() {
+            #expect(table.find(SourceID(index: 1), kind, key: nil) == nil)
+            #expect(table.add(SourceID(index: 1), kind, key: nil, ring: WindowRing(width: .seconds(1))) == index)
+            #expect(table.find(SourceID(index: 1), kind, key: nil) == index)
+        }
+        table.remove { $0 == 1 }
+        #expect(table.count == 0 && table.find(SourceID(index: 1), .memory, key: nil) == nil)
+    }
+
+    @Test func knowsWhichKeysNeedNoEscapes() {
+        var table = SeriesTable()
+        for (key, isPlain) in [
+            ("", true), ("a b/~", true), ("a\"", false), ("\\", false), ("\u{1F}", false), ("ü", false),
+        ] {
+            let found = index(0, bytes(key), in: &table)
+            #expect(found.map { table[$0].isPlain } == isPlain, "\(key)")
+        }
+    }
+
     @Test func distinguishesNoKeyFromAnEmptyOne() {
         var table = SeriesTable()
-        #expect(table.index(source: SourceID(index: 3), key: nil) == 0)
-        #expect(table.index(source: SourceID(index: 3), key: []) == 1)
-        #expect(table.index(source: SourceID(index: 3), key: nil) == 0)
+        #expect(index(3, nil, in: &table) == 0)
+        #expect(index(3, [], in: &table) == 1)
+        #expect(index(3, nil, in: &table) == 0)
         #expect(table.key(of: 0) == nil && table.key(of: 1) == [])
     }
 
     @Test func refusesKeysThatAreTooLong() {
         var table = SeriesTable()
         let longest = Bytes(repeating: 0x61, count: SeriesTable.longestKey)
-        #expect(table.index(source: SourceID(index: 0), key: longest) == 0)
-        #expect(table.index(source: SourceID(index: 0), key: longest + [0x61]) == nil)
+        #expect(index(0, longest, in: &table) == 0)
+        #expect(index(0, longest + [0x61], in: &table) == nil)
         #expect(table.refused == 1 && table.count == 1)
     }
 
     @Test func stopsAtItsLimitAndCountsEveryRefusedLookup() {
         var table = SeriesTable()
         for number in 0..<10_000 {
-            #expect(table.index(source: SourceID(index: 0), key: bytes("\(number)")) == number)
+            #expect(index(0, bytes("\(number)"), in: &table) == number)
         }
-        #expect(table.index(source: SourceID(index: 0), key: bytes("one more")) == nil)
-        #expect(table.index(source: SourceID(index: 1_000_000), key: nil) == nil)
+        #expect(index(0, bytes("one more"), in: &table) == nil)
+        #expect(index(1_000_000, nil, in: &table) == nil)
         #expect(table.refused == 2 && table.count == 10_000)
-        #expect(table.index(source: SourceID(index: 0), key: bytes("77")) == 77)
+        #expect(index(0, bytes("77"), in: &table) == 77)
         #expect(table.refused == 2)
     }
 
@@ -124,7 +153,7 @@ import Testing
             for bit in 0..<length * 8 {
                 var key = [UInt8](repeating: 0, count: length)
                 key[bit / 8] = 1 << (bit % 8)
-                #expect(table.index(source: SourceID(index: 0), key: key[...]) == bit)
+                #expect(index(0, key[...], in: &table) == bit)
             }
         }
     }

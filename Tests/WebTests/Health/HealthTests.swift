@@ -137,7 +137,7 @@ import Testing
             _ = await stage.register("empty", .once)
             await stage.publish(1, from: file)
             await stage.publish(1, from: stream)
-            await stage.store.noteEnd(named: "empty")
+            await stage.store.setEnded(named: "empty")
             for page in 1...20 {
                 await stage.publish(ms: 1, status: 304, from: unchanged)
                 await stage.publish(.progress(Progress(done: page, total: nil, page: page)), from: listing)
@@ -162,7 +162,7 @@ import Testing
             let fact = await stage.register("fact", .once)
             _ = await stage.register("dogs")
             await stage.publish(1, from: fact)
-            await stage.store.noteEnd(named: "fact")
+            await stage.store.setEnded(named: "fact")
             await stage.store.release(named: "dogs")
             #expect(
                 ready(stage) == (
@@ -202,7 +202,7 @@ import Testing
                         + "\n"
                 ))
             let time = "\"time\":\"2026-03-01T12:00:00.000000Z\""
-            await stage.store.noteConnection(true)
+            await stage.store.setConnected(true)
             // Whose feed it is has not been said.
             #expect(ready(stage).body.contains(#""agent":{"ready":false,"reason":"not connected"}"#))
             try await stage.relay(
@@ -228,7 +228,7 @@ import Testing
                 #"{"seq":2,"time":"2026-03-01T12:00:10.000000Z","type":"recovered","source":"other","down_s":1,"attempts":1}"#
             )
             #expect(ready(stage).status == 200)
-            await stage.store.noteConnection(false)
+            await stage.store.setConnected(false)
             #expect(ready(stage).body.contains("not connected"))
         }
     }

@@ -411,7 +411,7 @@ import Testing
             #expect(before.faults.isEmpty && before.family("catwatch_attached") == [" 0"])
             #expect(before["catwatch_start_time_seconds"] == nil && before["catwatch_lines_total"] == nil)
 
-            await stage.store.noteConnection(true)
+            await stage.store.setConnected(true)
             try await stage.relay(Self.hello, Self.stats, Self.data, Self.latency, Self.memory, Self.agent)
             try await loop.sleep(for: .seconds(3))
             let scrape = try stage.scrape()

@@ -3,33 +3,26 @@ internal import Reactor
 /// Data lines, by far the most frequent lines.
 extension LineEncoder {
     /// The type, source and series of a line.
-    enum Names {
-        /// `"type":"…","source":"…","series":"…"`, at most 32 KiB.
-        case whole(UnsafeBufferPointer<UInt8>)
-        /// The same up to the source without the closing quote, and the key after it, if any, at most 1 KiB.
-        case parts(UnsafeBufferPointer<UInt8>, key: UnsafeBufferPointer<UInt8>?)
+    struct Names {
+        /// `"type":"…","source":"…","series":"…`, without the closing quote.
+        let prefix: UnsafeBufferPointer<UInt8>
+        /// The series' key, at most 1 KiB; nil for the source's own series.
+        let key: UnsafeBufferPointer<UInt8>?
+        /// Whether the key needs no escapes.
+        let isPlain: Bool
 
         /// The most bytes that `write` may write.
         @inline(__always)
-        var most: Int {
-            switch self {
-            case .whole(let bytes): bytes.count
-            case .parts(let prefix, let key): prefix.count + LineWriter.mostEscaped(key?.count ?? 0) + 2
-            }
-        }
+        var most: Int { prefix.count + 2 + (isPlain ? key?.count ?? 0 : LineWriter.mostEscaped(key?.count ?? 0)) }
 
         @inline(__always)
         func write(to writer: inout LineWriter) {
-            switch self {
-            case .whole(let bytes): writer.raw(bytes)
-            case .parts(let prefix, let key):
-                writer.raw(prefix)
-                if let key {
-                    writer.byte(UInt8(ascii: "/"))
-                    if let start = key.baseAddress { writer.escape(start, key.count) }
-                }
-                writer.byte(UInt8(ascii: "\""))
+            writer.raw(prefix)
+            if let key {
+                writer.byte(UInt8(ascii: "/"))
+                if isPlain { writer.raw(key) } else if let start = key.baseAddress { writer.escape(start, key.count) }
             }
+            writer.byte(UInt8(ascii: "\""))
         }
     }
 
