@@ -641,11 +641,11 @@ package struct FeedState: ~Copyable, Sendable {
     ) {
         // By the clock of the agent that the event is from.
         let (clock, openSince) = fleet.times(of: currentMember, or: moment.wall)
-        var outcome = series[index].ring.record(value, time: time, sequence: log.nextSequence, now: clock)
+        var outcome = series.record(value, in: index, at: time, sequence: log.nextSequence, now: clock)
         if case .full = outcome {
             // Cannot happen again right after a flush, which the ring's documentation promises.
             flush(index, moment)
-            outcome = series[index].ring.record(value, time: time, sequence: log.nextSequence, now: clock)
+            outcome = series.record(value, in: index, at: time, sequence: log.nextSequence, now: clock)
         }
         if case .late = outcome {
             counts.late += 1
@@ -979,9 +979,9 @@ package struct FeedState: ~Copyable, Sendable {
     @inline(__always)
     private mutating func keep(_ value: Double, in index: Int, at time: Timestamp, _ sequence: Int) {
         let clock = remote?.clock ?? time
-        if case .full = series[index].ring.record(value, time: time, sequence: sequence, now: clock) {
+        if case .full = series.record(value, in: index, at: time, sequence: sequence, now: clock) {
             series[index].ring.flush(now: clock) { _ in }
-            _ = series[index].ring.record(value, time: time, sequence: sequence, now: clock)
+            _ = series.record(value, in: index, at: time, sequence: sequence, now: clock)
         }
     }
 

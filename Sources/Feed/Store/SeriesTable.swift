@@ -1,3 +1,5 @@
+import Reactor
+
 /// The series of a store with their windows, by source, kind and key. Indices of removed series are reused first, so that
 /// they stay dense.
 ///
@@ -75,6 +77,16 @@ package struct SeriesTable: Sendable {
     subscript(index: Int) -> Series {
         @inline(__always) _read { yield entries[index] }
         @inline(__always) _modify { yield &entries[index] }
+    }
+
+    /// Records a value in the windows of a series: see `WindowRing.record`.
+    ///
+    /// Every value comes here: through the subscript, it would cost an allocation.
+    @inline(__always)
+    mutating func record(
+        _ value: Double, in index: Int, at time: Timestamp, sequence: Int, now: Timestamp
+    ) -> WindowRing.Outcome {
+        entries[index].ring.record(value, time: time, sequence: sequence, now: now)
     }
 
     /// The key of series `index`, which must exist; nil for a source's own series.
