@@ -7,7 +7,7 @@ struct CurlURL: ~Copyable {
     /// - Parameter flags: those of curl_url_set(3).
     /// - Returns: nil for a text that is not an absolute URL.
     init?(_ text: String, _ flags: Int32) {
-        guard let handle = curl_url() else { return nil }
+        guard !Self.isCut(text), let handle = curl_url() else { return nil }
         guard curl_url_set(handle, CURLUPART_URL, text, UInt32(flags)) == CURLUE_OK else {
             curl_url_cleanup(handle)
             return nil
@@ -16,7 +16,12 @@ struct CurlURL: ~Copyable {
     }
 
     /// Moves to the URL that a link leads to (RFC 3986, section 5.2); returns false if libcurl cannot read the link.
-    func follow(_ link: String) -> Bool { curl_url_set(handle, CURLUPART_URL, link, 0) == CURLUE_OK }
+    func follow(_ link: String) -> Bool {
+        !Self.isCut(link) && curl_url_set(handle, CURLUPART_URL, link, 0) == CURLUE_OK
+    }
+
+    /// Whether libcurl would get only the beginning of a text, up to its NUL. It refuses other control characters itself.
+    private static func isCut(_ text: String) -> Bool { text.utf8.contains(0) }
 
     deinit { curl_url_cleanup(handle) }
 

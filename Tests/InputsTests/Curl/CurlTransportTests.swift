@@ -66,6 +66,29 @@ import Testing
         }
     }
 
+    /// A URL without a path, and a redirect to one: the request's target has its slash all the same (RFC 9112, 3.2.1).
+    @Test(arguments: [("", "/"), ("?q=1", "/?q=1"), ("/q", "/q"), ("?/q", "/?/q")])
+    func aURLWithoutAPathIsRequestedWithASlash(end: String, target: String) async throws {
+        try await withLoop { loop in
+            let server = try RawServer(on: loop) { request in
+                let host = request.split(separator: "\r\n").first { $0.hasPrefix("Host: ") }?.dropFirst("Host: ".count)
+                return request.hasPrefix("GET /old ")
+                    ? .text(
+                        "HTTP/1.1 302 Found\r\nLocation: //\(host ?? "")\(end)\r\nContent-Length: 0\r\n"
+                            + "Connection: close\r\n\r\n")
+                    : .text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await server.run() }
+                defer { group.cancelAll() }
+                let transport = try CurlTransport(on: loop)
+                for url in ["/old", end] { _ = try await transport.get(HTTPRequest(url: server.origin + url)) }
+                let lines = await server.requests.map { $0.prefix { $0 != "\r\n" } }
+                #expect(lines == ["GET /old HTTP/1.1", "GET \(target) HTTP/1.1", "GET \(target) HTTP/1.1"])
+            }
+        }
+    }
+
     @Test func aConnectionThatTheServerClosedMeanwhileIsMadeAnew() async throws {
         try await CurlBench.run { bench in
             _ = try await bench.get("/fact")

@@ -24,13 +24,18 @@ import Testing
     @Test(arguments: [
         ("http://a", "//g/h", "http://g/h"), ("http://a", "g", "http://a/g"),
         ("https://a/b", "?page=2", "https://a/b?page=2"), ("http://a/b", "https://u:p@h:8/x#y", "https://u:p@h:8/x"),
-        ("http://a/b#c", "", "http://a/b"),
+        ("http://a/b#c", "", "http://a/b"), ("http://a/b", "//h:8?q=1", "http://h:8/?q=1"),
+        ("http://a?x", "//h:8/q", "http://h:8/q"), ("http://a?x", "//h:8", "http://h:8/"),
+        ("http://a/b", "//h?/q", "http://h/?/q"),
     ])
     func followsLinksToOtherPlaces(page: String, link: String, target: String) {
         #expect(PageURL(page).following(link)?.text == target)
     }
 
-    @Test(arguments: ["g:h", "http:g", "javascript:alert(1)", "http://", "http://[", "http://a b/"])
+    @Test(arguments: [
+        "g:h", "http:g", "javascript:alert(1)", "http://", "http://[", "http://a b/", "a\u{0}b", "\u{0}", "?a\u{0}",
+        "//h\u{0}.test/", "/a\u{7F}",
+    ])
     func followsNoOtherText(link: String) { #expect(PageURL("http://a/b").following(link) == nil) }
 
     @Test func randomLinksLeadSomewhereOrNowhere() {

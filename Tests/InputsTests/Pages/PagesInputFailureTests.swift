@@ -56,7 +56,7 @@ import Testing
             (#""http://cats.test:81/breeds""#, "redirect", "at http://cats.test:81"),
             (#""//evil.test/x""#, "redirect", "other origins"), (#""file:///etc/passwd""#, "redirect", "not a URL"),
             (#""http://""#, "redirect", "not a URL"), (#""javascript:alert(1)""#, "redirect", "not a URL"),
-            (#""/a b\n""#, "redirect", "not a URL"),
+            (#""/a b\n""#, "redirect", "not a URL"), (#""/a\u0000b""#, "redirect", "not a URL"),
             ("\"/\(String(repeating: "x", count: 9_000))\"", "too_large", "8192"),
         ] as [(String, String, String)])
     func aBadLinkEndsTheRunWithOneError(link: String, code: String, words: String) async throws {
