@@ -75,7 +75,12 @@ package actor CurlTransport: HTTPTransport {
                 let message = "\(hop.endpoint.authority) redirected more than \(request.maxRedirects) times"
                 throw HTTPFailure(.redirect, message, begun: (answer.status, answer.timing))
             }
-            hop = hop.redirected(to: target, timeLeft: request.timeout - start.duration(to: loop.clock.now))
+            let next = hop.redirected(to: target, timeLeft: request.timeout - start.duration(to: loop.clock.now))
+            guard request.origins?.contains(next.endpoint.origin.lowercased()) ?? true else {
+                let message = "\(hop.endpoint.authority) redirects to \(next.endpoint.isElsewhere)"
+                throw HTTPFailure(.redirect, message, begun: (answer.status, answer.timing))
+            }
+            hop = next
         }
         throw HTTPFailure(.internal, "redirects without end")  // the range above has no end
     }

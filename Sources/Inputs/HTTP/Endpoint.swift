@@ -14,6 +14,9 @@ package struct Endpoint: Sendable, Hashable {
     // Bound: name of an endpoint | 256 characters | cut, with `…`
     private static let longestName = 256
 
+    /// The end of a message that refuses a request because of its origin.
+    var isElsewhere: String { "\(origin.prefix(200)), which is only followed when other origins are allowed" }
+
     /// - Parameter url: an absolute URL; one that cannot be parsed is shown as `?`, never verbatim.
     package init(url: String) {
         let text: String

@@ -39,6 +39,8 @@ package struct HTTPRequest: Sendable, Equatable {
     package var maxBody = 1 << 20
     // Bound: redirects | 10 (`--max-redirects`) | `error` `redirect`
     package var maxRedirects = 10
+    /// The origins that redirects may lead to, in lower case; nil for all.
+    package var origins: Set<String>?
     /// PEM files; nil for the system's authorities and no client certificate.
     package var caFile: String?
     package var certificate: String?

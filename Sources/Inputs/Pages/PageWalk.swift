@@ -10,6 +10,9 @@ struct PageWalk {
     private(set) var request: HTTPRequest
     /// The current page's number, from 1, whatever the server calls it.
     private(set) var page = 1
+    /// The origins that a page behind the first may be at, in lower case: those of the source's URL and of the first
+    /// page, which may have been redirected.
+    private var origins: Set<String>
     /// The number of items so far.
     private(set) var done = 0
     /// The number of all items, as the server said last.
@@ -25,6 +28,7 @@ struct PageWalk {
     init(_ source: PagesSource) {
         self.source = source
         request = source.request
+        origins = [source.request.endpoint.origin.lowercased()]
         var url = PageURL(source.request.url)
         if let batch = source.batch { url.setParameter(source.batchParameter, to: batch) }
         if case .counted(let parameter, let first) = source.paging { url.setParameter(parameter, to: first) }
@@ -55,7 +59,8 @@ struct PageWalk {
     /// - Returns: false when it was the last page.
     /// - Throws: the reason why the run cannot continue.
     mutating func turn(_ document: JSONDocument, isEmpty: Bool, from location: String?) throws(Failure) -> Bool {
-        let next: HTTPRequest
+        if page == 1, let location { origins.insert(Endpoint(url: location).origin.lowercased()) }
+        var next: HTTPRequest
         switch source.paging {
         case .counted(let parameter, let first):
             guard !isEmpty else { return false }
@@ -75,6 +80,7 @@ struct PageWalk {
             throw Failure(
                 .protocol, "the pages go round in a circle: behind page \(page) comes one that was there before")
         }
+        if !source.followsOtherOrigins { next.origins = origins }
         request = next
         page += 1
         return true
@@ -122,11 +128,8 @@ struct PageWalk {
         let next = source.request.moved(to: url.text)
         let origin = next.endpoint.origin.lowercased()
         guard origin.hasPrefix("http://") || origin.hasPrefix("https://") else { throw unusable }
-        let known = [source.request.endpoint.origin, Endpoint(url: base).origin]
-        guard source.followsOtherOrigins || known.contains(where: { $0.lowercased() == origin }) else {
-            let place = next.endpoint.origin.prefix(200)
-            throw Failure(
-                .redirect, "page \(page + 1) is at \(place), which is only followed when other origins are allowed")
+        guard source.followsOtherOrigins || origins.contains(origin) else {
+            throw Failure(.redirect, "page \(page + 1) is at \(next.endpoint.isElsewhere)")
         }
         return next
     }

@@ -192,6 +192,28 @@ import Testing
         }
     }
 
+    @Test func aRedirectToAnOriginThatIsNotAllowedIsNotFollowed() async throws {
+        try await CurlBench.run { bench in
+            let other = try RawServer(on: bench.loop) { _ in .text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}") }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await other.run() }
+                defer { group.cancelAll() }
+                var request = bench.request("/fault/redirect?to=\(other.origin)/there")
+                request.origins = [bench.server.origin]
+                let failure = try await bench.failure(request)
+                #expect(failure.code == .redirect && failure.begun?.status == 302)
+                let words = "redirects to \(other.origin), which is only followed when other origins are allowed"
+                #expect(failure.message.hasSuffix(words), "\(failure.message)")
+                #expect(await other.requests.isEmpty)
+                request.origins?.insert(other.origin)
+                #expect(try await bench.transport.get(request).status == 200)
+                request = bench.request("/fault/redirect/fact?times=3")
+                request.origins = [bench.server.origin]
+                #expect(try await bench.transport.get(request).status == 200)
+            }
+        }
+    }
+
     @Test func headersAreSentAgainToTheSameOrigin() async throws {
         try await withLoop { loop in
             let server = try RawServer(on: loop) { request in

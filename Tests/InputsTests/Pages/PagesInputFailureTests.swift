@@ -85,6 +85,27 @@ import Testing
         #expect(Set(feed.latencies.map(\.endpoint)) == ["GET http://cats.test/breeds"])
     }
 
+    @Test(arguments: [nil, "https://CATS.test/v2/breeds"])
+    func onlyTheFirstPageMayBeRedirectedElsewhere(location: String?) async throws {
+        for (allows, pages) in [(false, "next"), (false, "page"), (true, "next")] {
+            let source = try SimulatedListing.source(
+                paging: pages == "next" ? nil : .counted(parameter: "page", first: 1)
+            ) {
+                $0.followsOtherOrigins = allows
+                $0.total = nil
+            }
+            let feed = try await SimulatedListing.run(source) { number, _ in
+                var reply = SimulatedListing.page(
+                    number < 2 ? [number] : [], next: number < 2 ? "\"?\(number)\"" : "null")
+                if number == 0 { reply.outcome = reply.outcome.map { $0.moved(to: location) } }
+                return reply
+            }
+            var origins: Set<String>? = allows ? nil : ["http://cats.test"]
+            if location != nil { origins?.insert("https://cats.test") }
+            #expect(feed.calls.map(\.origins) == [nil, origins, origins])
+        }
+    }
+
     @Test func aListingWithoutEndIsCutOffAtTheCap() async throws {
         let source = try SimulatedListing.source {
             $0.mostPages = 50
@@ -172,5 +193,14 @@ import Testing
             // Seven pages a run, a run in half a period at the soonest.
             #expect(feed.calls.count <= 7 * 120, "seed \(seed)")
         }
+    }
+}
+
+extension HTTPAnswer {
+    /// The answer as it comes from another URL, after redirects.
+    fileprivate func moved(to location: String?) -> HTTPAnswer {
+        var answer = self
+        answer.location = location
+        return answer
     }
 }

@@ -29,6 +29,8 @@ actor ScriptedTransport: HTTPTransport {
         var ended: LoopInstant?
         var url: String
         var headers: [String]
+        /// The origins that redirects may lead to.
+        var origins: Set<String>?
     }
 
     private let loop: EventLoop
@@ -54,7 +56,8 @@ actor ScriptedTransport: HTTPTransport {
 
     func get(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
         let number = calls.count
-        calls.append(Call(began: loop.clock.now, url: request.url, headers: request.headers))
+        calls.append(
+            Call(began: loop.clock.now, url: request.url, headers: request.headers, origins: request.origins))
         underWay += 1
         mostUnderWay = max(mostUnderWay, underWay)
         defer {
