@@ -45,7 +45,7 @@ struct OutputFactory: Sendable {
         }
     }
 
-    /// - Parameter start: the place where an earlier output ended, to continue from.
+    /// - Parameter start: the place where an earlier output ended, to continue from; nil for the oldest line.
     /// - Returns: nil when no thread can be started for the disk.
     func file(_ path: String, from start: FileOutput.Place? = nil) -> (FileOutput, Run)? {
         // Bound: threads of files that a reload has stopped in a write that never ends | one for each reload of

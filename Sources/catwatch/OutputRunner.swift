@@ -56,6 +56,8 @@ actor OutputRunner {
     /// cancelled alone; `end` waits for all.
     private var slots: [Slot] = []
     private var next = 0
+    /// Where the last output to a file ended that no other continued: one to the same file goes on there.
+    private var lastFile: (path: String, end: FileOutput.Place)?
     /// The socket that serves the feed.
     private(set) var socket: ListeningSocket?
     /// The port that serves the page.
@@ -88,13 +90,15 @@ actor OutputRunner {
     /// Starts an output that runs to the end.
     func start(_ run: @escaping OutputFactory.Run) { start(.fixed, nil, run) }
 
-    /// Starts an output to a file or to another program; continues where the output ended that it replaces.
+    /// Starts an output to a file or to another program; continues where the output ended that it replaces, or where
+    /// the last one to the same file did.
     private func start(_ purpose: Purpose, after former: Slot?) async {
         switch purpose {
         case .file(let path):
-            let place = await (former?.output as? FileOutput)?.takePlace()
+            let last = lastFile?.path == path ? lastFile?.end : nil
+            let place = await (former?.output as? FileOutput)?.takePlace() ?? last
             guard let (output, run) = factory.file(path, from: place) else {
-                if let place { await factory.store.close(place.reader) }
+                if let reader = place?.reader { await factory.store.close(reader) }
                 return await factory.notices.say("catwatch: --output-file: there is no thread left for it\n")
             }
             start(purpose, output, run)
@@ -138,8 +142,8 @@ actor OutputRunner {
     func hold(_ change: Change<ListeningSocket>) { if case .open(let socket) = change { claimed = socket } }
 
     /// Ends the outputs that the options do not ask for, once they have drained, then starts the new ones: a file
-    /// continues where its predecessor ended, a push to the same address continues as after a lost connection.
-    /// Unchanged outputs, and the readers of an unchanged socket, are not touched.
+    /// continues where its predecessor ended, or where it ended itself in an earlier call; a push to the same address
+    /// continues as after a lost connection. Unchanged outputs, and the readers of an unchanged socket, are not touched.
     @discardableResult
     func replace(
         with options: Options, socket change: Change<ListeningSocket>, port portChange: Change<ListeningPort>,
@@ -187,6 +191,10 @@ actor OutputRunner {
         let followed = Set(beginnings.compactMap { $0.after?.number })
         for slot in leaving { await stop(slot, isFollowed: followed.contains(slot.number), isOver: false) }
         await end(leaving, within: Self.drainTime)
+        for slot in leaving where !followed.contains(slot.number) {
+            guard case .file(let path) = slot.purpose, let file = slot.output as? FileOutput else { continue }
+            lastFile = await file.takePlace().map { (path, $0) }
+        }
         // Once the feed has ended, only outputs that replace another one are started.
         for (purpose, former) in beginnings where !isEnding || former != nil { await start(purpose, after: former) }
         // No new readers are accepted at the end.

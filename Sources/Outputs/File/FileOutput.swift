@@ -9,10 +9,13 @@ package import Reactor
 package actor FileOutput {
     /// The end position of an output, for the one that continues there.
     package struct Place: Sendable {
-        /// Stays open, and exerts backpressure, until another output continues with it.
-        package let reader: ReaderID
+        /// Stays open, and exerts backpressure, until another output continues with it; nil when no output was
+        /// announced to continue.
+        package let reader: ReaderID?
         /// The piece that may be missing in the file.
         fileprivate let unwritten: FilePiece?
+        /// The last line before that piece, for a later output without the reader.
+        fileprivate let line: LineID
     }
 
     private let path: String
@@ -32,6 +35,8 @@ package actor FileOutput {
     private let start: Place?
     /// The piece that is being written.
     private var unwritten: FilePiece?
+    /// The last line before the piece that is being written, or read.
+    private var line: LineID
     /// The sequence number at which to stop.
     private var goal: Int?
     private var isFollowed = false
@@ -55,6 +60,7 @@ package actor FileOutput {
         self.loop = loop
         self.worker = worker
         self.start = start
+        line = start?.line ?? LineID("", 0)
         self.tell = tell
         self.file = file ?? AppendedFile(path: path)
     }
@@ -84,7 +90,7 @@ package actor FileOutput {
         if let reader { await store.interrupt(reader) }
     }
 
-    /// Returns the end position, once; nil before the end, or when no output was announced to continue.
+    /// Returns the end position, once; nil before the end.
     package func takePlace() -> Place? {
         defer { end = nil }
         return end
@@ -112,24 +118,25 @@ package actor FileOutput {
 
     private func openReader() async -> ReaderID {
         let name = "file:\(path)"
-        guard let start else { return await store.open(name, holdsInputs: true).0 }
-        await store.hand(start.reader, to: name)
-        return start.reader
+        if let reader = start?.reader {
+            await store.hand(reader, to: name)
+            return reader
+        }
+        let last = await store.run == start?.line.run ? start?.line.sequence : nil
+        return await store.open(name, from: last.map { .after($0) } ?? .oldest, holdsInputs: true).0
     }
 
     private func leave(_ reader: ReaderID) async {
-        if isFollowed {
-            end = Place(reader: reader, unwritten: unwritten)
-        } else {
-            await store.close(reader)
-        }
+        end = Place(reader: isFollowed ? reader : nil, unwritten: isFollowed ? unwritten : nil, line: line)
+        if !isFollowed { await store.close(reader) }
     }
 
     private func write(_ reader: ReaderID) async throws {
         if let piece = start?.unwritten { try await append(piece, reader) }
         while true {
             if mustReopen { try await persist(reader) {} }
-            if let goal, await store.place(of: reader) >= goal { return }
+            line = await store.progress(of: reader)
+            if let goal, line.sequence >= goal - 1 { return }
             switch try await store.next(for: reader) {
             case .lines(let span): try await append(.span(span), reader)
             case .gap(let line), .greeting(let line): try await append(.bytes(line), reader)

@@ -246,6 +246,34 @@ import Testing
         #expect(second.hellos.count == 1)
     }
 
+    /// Without being announced, and without its reader.
+    @Test func aLaterOneGoesOnBehindTheLastLine() async throws {
+        let folder = try TemporaryFolder()
+        let disks = [try LoopThread(name: "disk"), try LoopThread(name: "disk")]
+        defer { for disk in disks { disk.stop() } }
+        let loops = disks.map(\.loop)
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop)
+            func run(on disk: EventLoop, from place: FileOutput.Place?) async throws -> FileOutput.Place? {
+                let path = folder.path("a")
+                let output = FileOutput(path, store: stage.store, on: loop, worker: disk, from: place) { _ in }
+                let running = Task(executorPreference: loop) { try await output.run() }
+                try await loop.sleep(for: .seconds(1))
+                await output.stop(isFollowed: false)
+                try await running.value
+                return await output.takePlace()
+            }
+            await stage.publish(20)
+            let place = try await run(on: loops[0], from: nil)
+            #expect(await stage.store.counts.readers == 0)
+            await stage.publish(5)
+            _ = try await run(on: loops[1], from: place)
+            await stage.store.finish("end")
+        }
+        let transcript = Self.transcript(try folder.read("a"))
+        #expect(transcript.numbers == Array(1...25) && transcript.fault == nil && transcript.hellos.count == 2)
+    }
+
     @Test func oneThatWaitsForTheNextLineLetsGoAtOnce() async throws {
         let folder = try TemporaryFolder()
         try await Self.moving(from: folder.path("a"), to: folder.path("b")) { stage, move in
