@@ -212,32 +212,20 @@ package struct PastReading: Sendable {
 
     // MARK: Lines
 
-    /// Returns the `hello` and `stats` of a page's run for this reader: newly written, because a file may contain
-    /// anything.
+    /// Returns the `hello` and `stats` of a page's run for this reader.
     private mutating func greeting(
         _ page: JournalPage, first: Int, _ history: any LineHistory, _ time: Timestamp
     ) throws(JournalFault) -> [UInt8] {
-        guard let line = try? LineDecoder.decode(page.run.hello.filter { $0 != 0x0A }[...]),
-            case .hello(let hello) = line.body
-        else { throw JournalFault(.corrupt, "the beginning of a run makes no sense") }
         let last = max(page.sequences.upperBound, try lastPage(of: page.run.name, history)?.sequences.upperBound ?? 0)
         end = last
-        guard form != .numbered else { return [] }
-        let identity = AgentIdentity(
-            run: page.run.name, version: hello.app.version ?? "", started: hello.app.started ?? line.time,
-            host: hello.host)
-        var lines = ControlLine.hello(
-            time: time, identity: identity, isFiltered: filter != nil, interval: hello.interval,
-            history: hello.history, firstSequence: first, nextSequence: last.addingSaturated(1))
-        if let stats = page.stats, stats.firstIndex(of: 0x0A) == stats.count - 1,
-            stats.count <= LineEncoder.longestLine,
-            let line = try? LineDecoder.decode(stats.dropLast()), case .stats = line.body
-        {
-            lines += stats
-        } else {
-            lines += ControlLine.stats(time: time, asOf: max(0, first - 1), endpoints: [], sources: [])
+        let greeting = page.run.greeting(
+            at: time, isFiltered: filter != nil, from: first, to: last.addingSaturated(1), page.stats)
+        guard let greeting else { throw JournalFault(.corrupt, "the beginning of a run makes no sense") }
+        return switch form {
+        case .lines: greeting
+        case .events: EventFraming.events(of: greeting)
+        case .numbered: []
         }
-        return form == .events ? EventFraming.events(of: lines) : lines
     }
 
     /// Adds a line of a page if it is new and was requested; a `gap` before it reports missing lines, which include
