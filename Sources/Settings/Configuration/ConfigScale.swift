@@ -29,7 +29,7 @@ struct ConfigScale: Sendable, Equatable {
     fileprivate static let end = "up_to"
     static let bandKeys: [ObjectKey<Band>] = [
         .init(
-            SettingTable.rows.name.name, Types.text(limit: 32), "What it is called; unique in the scale.",
+            SettingTable.rows.name.name, name, "What it is called; unique in the scale.",
             isNeeded: true, \.name),
         .init(
             "letter", letter, "One character that stands for it where there is no colour.", isNeeded: true, \.letter),
@@ -37,14 +37,28 @@ struct ConfigScale: Sendable, Equatable {
         .init(end, number, "The highest value in it; every band but the last has one.", \.upTo),
     ]
 
+    private static let name = SettingType<String>(
+        .string(limit: 32), limit: 32,
+        parse: { text throws(UsageError) in
+            guard !text.isEmpty else { throw UsageError("the text is empty") }
+            guard !text.unicodeScalars.contains(where: Sanitizer.isHidden) else {
+                throw UsageError("\(UsageError.quoted(text)) holds a character that cannot be seen")
+            }
+            return text
+        }, tree: JSONTree.string)
     private static let letter = SettingType<Character>(
         .string(limit: 1),
         parse: { text throws(UsageError) in
             guard text.unicodeScalars.count == 1, let letter = text.first, let scalar = text.unicodeScalars.first,
-                !Sanitizer.isHidden(scalar), !letter.isWhitespace
+                !Sanitizer.isHidden(scalar), !letter.isWhitespace, !needsOthers(scalar.properties.generalCategory)
             else { throw UsageError("\(UsageError.quoted(text)) is not one visible character") }
             return letter
         }, tree: { .string(String($0)) })
+    /// Whether a character of this category shows nothing by itself: a combining mark, or one of private use.
+    private static func needsOthers(_ category: Unicode.GeneralCategory) -> Bool {
+        [.nonspacingMark, .spacingMark, .enclosingMark, .privateUse].contains(category)
+    }
+
     private static let color = SettingType<Band.Color>(
         .string(limit: 7),
         parse: { text throws(UsageError) in

@@ -82,15 +82,18 @@ extension ConfigReader {
         var seen: Set<String> = []
         for member in members {
             let path = Self.path(path, member.name)
+            let scale = scale(member.value, path)
             if ConfigScale.builtIn[member.name] != nil {
                 issues.add(member.place, path, "is a built-in scale; choose another name")
-            } else if member.name.isEmpty || member.name.unicodeScalars.count > SourceName.maximumLength {
+                continue
+            }
+            if member.name.isEmpty || member.name.unicodeScalars.count > SourceName.maximumLength {
                 issues.add(member.place, path, "a scale's name has 1 to \(SourceName.maximumLength) characters")
             } else if !seen.insert(member.name).inserted {
                 issues.add(member.place, path, "is given twice; leave one out")
             }
             // A faulty scale keeps its name here, so that sources that use it get no second error.
-            scales[member.name] = scale(member.value, path) ?? scales[member.name] ?? ConfigScale.builtIn.first?.value
+            scales[member.name] = scale ?? scales[member.name] ?? ConfigScale.builtIn.first?.value
         }
         return scales
     }

@@ -242,7 +242,7 @@ struct SourceResolver {
         case .own(let scale)?: return scale
         case .named(let name)?:
             if let scale = scales[name] ?? ConfigScale.builtIn[name] { return scale }
-            let known = scales.keys.sorted() + ConfigScale.builtIn.keys.sorted()
+            let known = scales.keys.filter { !$0.isEmpty }.sorted() + ConfigScale.builtIn.keys.sorted()
             let hint =
                 EditDistance.suggestion(for: name, among: known).map { "did you mean '\($0)'?" }
                 ?? "there is \(known.prefix(20).joined(separator: ", "))"
