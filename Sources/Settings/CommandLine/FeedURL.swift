@@ -35,6 +35,13 @@ package struct FeedURL: Sendable, Hashable {
     /// - Parameter path: empty for the default socket.
     package init(socket path: String) { (scheme, self.path) = (.unix, path) }
 
+    /// The same URL; a socket's path is without its `.` and double slashes, so that equal ones are found.
+    var standardized: FeedURL {
+        let names = path.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+        guard scheme == .unix, !names.isEmpty else { return self }
+        return FeedURL(socket: path.hasPrefix("/") ? "/\(names)" : names)
+    }
+
     /// Checks a URL; a fragment is dropped, because it is never sent.
     ///
     /// - Throws: `UsageError` that says what is wrong, without the user name and password.

@@ -46,7 +46,7 @@ struct SourceResolver {
         for source in sources {
             let name = UsageError.quoted(source.name)
             if source.isAgent {
-                if let url = source[\.url], let other = names.updateValue(source.name, forKey: url) {
+                if let url = source[\.url], let other = names.updateValue(source.name, forKey: url.standardized) {
                     let place = url == FeedURL(socket: "") ? "the usual socket" : "\(url)"
                     let text = "\(place) is read as the agent \(UsageError.quoted(other)) already; leave one out"
                     add(source, rows.url, Sanitizer.visible(text))

@@ -69,6 +69,10 @@ import Testing
             "unix:/x is read as the agent 'a' already"
         ),
         (
+            #"{"kind":"feed","name":"a","url":"unix:/x/y"},{"kind":"feed","name":"b","url":"unix:/x/.//y"}"#,
+            "unix:/x/.//y is read as the agent 'a' already"
+        ),
+        (
             #"{"kind":"feed","url":"http://h:1"},{"kind":"feed","url":"http://H:1/"}"#,
             "http://h:1/ is read as the agent 'h' already"
         ),
@@ -97,6 +101,7 @@ import Testing
         (["-a=nats:n1"], "'nats:n1' is no address"),
         (["-a=http://h:1/feed"], "--attach: the path is what stands in front of /feed"),
         (["-a=/x", "-a=unix:///x"], "--attach: unix:/x is read as the agent 'x' already"),
+        (["-a=./x", "-a=x"], "--attach: unix:x is read as the agent 'x' already"),
         (["-a", "-a=/x", "-a"], "--attach: the usual socket is read as the agent 'local' already"),
     ])
     func saysWhatIsWrongWithWhatIsAttachedTo(_ arguments: [String], _ message: String) {
