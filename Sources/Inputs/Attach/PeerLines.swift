@@ -130,6 +130,9 @@ final class PeerReader {
     private static let linesAtOnce = 16
     /// The number of windows without a line after which a connection counts as dead, if its end does not show by itself.
     private static let silentWindows = 3
+    /// The wait after that before the connection is given up: after a long turn of the loop or a suspension of the
+    /// machine, bytes may be waiting in the socket.
+    private static let silenceGrace = Duration.milliseconds(100)
     /// The pause before we try an agent again that cannot be a member.
     private static let refusedPause = Duration.seconds(60)
 
@@ -269,10 +272,16 @@ final class PeerReader {
             try await stream.waitUntilReadable()
             return true
         }
-        let deadline = loop.clock.now.advanced(by: time)
-        let timer = loop.schedule(at: deadline) { stream.close() }
-        defer { loop.cancel(timer) }
+        var isSilent = false
+        var timer: LoopTimer?
+        timer = loop.schedule(after: time) { [loop] in
+            timer = loop.schedule(after: Self.silenceGrace) {
+                isSilent = true
+                stream.close()
+            }
+        }
+        defer { if let timer { loop.cancel(timer) } }
         try await stream.waitUntilReadable()
-        return loop.clock.now < deadline
+        return !isSilent
     }
 }
