@@ -52,6 +52,8 @@ package actor JournalOutput {
     private var isUntidy = false
     /// Since when nothing can be kept, and the last reported reason.
     private var outage = Outage<String>()
+    /// The number of failed commits in a row; unlike the outage's attempts, without notices and silences.
+    private var failures = 0
     /// Fires when the disk has been silent for too long.
     private var patience: LoopTimer?
     private var work: Task<Void, any Error>?
@@ -310,7 +312,9 @@ package actor JournalOutput {
             if let place { $0.acknowledge(place, of: reader, first: attempt.first) }
             $0.setHolding(true, of: reader)
         }
-        guard !pieces.isEmpty, let recovery = outage.end(at: loop.clock.now) else { return }
+        guard !pieces.isEmpty else { return }
+        failures = 0
+        guard let recovery = outage.end(at: loop.clock.now) else { return }
         store.assumeIsolated { $0.setState("ok", of: reader) }
         tell(.recovered(recovery))
     }
@@ -334,7 +338,8 @@ package actor JournalOutput {
         }
         // Also after repeated failures: a disk that is back under its old name is another one. A file that a reader
         // keeps from being tidied is the same one, and would seem free once reopened.
-        if outage.attempts > 1, fault.kind != .held { mustOpen = true }
+        failures += 1
+        if failures > 1, fault.kind != .held { mustOpen = true }
     }
 
     /// Limits the wait for the disk.

@@ -272,6 +272,24 @@ import Testing
         #expect(journal.runs.count == 1 && journal.runs[0].ended == "end")
     }
 
+    @Test func aNoticeIsNotAFailureAfterWhichItOpensAnew() async throws {
+        let disk = Disk()
+        let journal = MemoryLineStore {
+            disk.fault(at: $0)
+        } notice: {
+            "moved aside"
+        }
+        disk.fail(.disk, at: .commit)
+        _ = try await Self.keep(in: journal) { stage, _ in
+            await stage.publish()
+            try await stage.loop.sleep(for: .milliseconds(1_500))
+            #expect(journal.count(of: .commit) == 2 && journal.count(of: .open) == 1)
+            try await stage.loop.sleep(for: .milliseconds(1_000))
+            #expect(journal.count(of: .open) == 2)
+            disk.fail(nil)
+        }
+    }
+
     @Test func goesOnInAnotherFileWhenWhatIsThereMakesNoSense() async throws {
         let disk = Disk()
         let isNew = Atomic<Bool>(false)
