@@ -315,36 +315,48 @@ import Testing
     private static let now = LoopInstant(nanoseconds: 0)
     private static let moment = Moment(wall: Timestamp(seconds: 1_700_000_000), now: now)
 
-    /// The state of a hub of at most two agents.
-    private static func hub() -> FeedState {
-        var limits = FeedState.Limits()
-        limits.members = 2
-        return FeedState(limits: limits)
+    /// A hub of at most two agents, which come by one source.
+    private struct Hub: ~Copyable {
+        var state: FeedState
+        private let way: SourceID
+
+        init() {
+            var limits = FeedState.Limits()
+            limits.members = 2
+            state = FeedState(limits: limits)
+            way = state.register(SourceDescription(name: "nats"), at: FleetTests.moment.wall)
+        }
+
+        mutating func join(_ name: String) -> MemberID? {
+            try? state.member(name, by: way, at: FleetTests.moment).get().member
+        }
+
+        /// Has an agent join and go again, whose sources are not forgotten yet.
+        mutating func visit(_ name: String) throws -> MemberID {
+            let id = try #require(join(name))
+            _ = state.fleet.farewell(to: id, at: FleetTests.moment.wall)
+            state.fleet[id].way = nil
+            for source in state.sources(of: id) { state.release(source, at: FleetTests.moment) }
+            state.fleet.free(id)
+            return id
+        }
     }
 
     @Test func aPlaceIsFreeOnceItsSourcesAreForgotten() throws {
-        var state = Self.hub()
-        let way = state.register(SourceDescription(name: "nats"), at: Self.moment.wall)
-        func join(_ name: String) -> MemberID? { try? state.member(name, by: way, at: Self.moment).get().member }
-        let first = try #require(join("a"))
-        for source in state.sources(of: first) { state.release(source, at: Self.moment) }
-        state.fleet.free(first)
-        #expect(join("b") != first && join("c") == nil)
-        #expect(state.makeRoom(forAgent: "a", at: Self.moment) == nil)
-        #expect(join("c") == first && state.fleet["a"] == nil && state.fleet[first].name == "c")
-        #expect(join("d") == nil)
+        var hub = Hub()
+        let first = try hub.visit("a")
+        #expect(hub.join("b") != first && hub.join("c") == nil)
+        #expect(hub.state.makeRoom(forAgent: "a", at: Self.moment) == nil)
+        #expect(hub.join("c") == first && hub.state.fleet["a"] == nil && hub.state.fleet[first].name == "c")
+        #expect(hub.state.fleet.free == [] && hub.join("d") == nil)
     }
 
     @Test func oneThatIsBackKeepsItsPlace() throws {
-        var state = Self.hub()
-        let way = state.register(SourceDescription(name: "nats"), at: Self.moment.wall)
-        func join(_ name: String) -> MemberID? { try? state.member(name, by: way, at: Self.moment).get().member }
-        let first = try #require(join("a"))
-        for source in state.sources(of: first) { state.release(source, at: Self.moment) }
-        state.fleet.free(first)
-        #expect(join("a") == first)
-        #expect(join("b") != first && join("c") == nil)
-        #expect(state.fleet["a"] == first && state.fleet[first].name == "a")
+        var hub = Hub()
+        let first = try hub.visit("a")
+        #expect(hub.join("a") == first && hub.state.fleet.free == [])
+        #expect(hub.join("b") != first && hub.join("c") == nil)
+        #expect(hub.state.fleet["a"] == first && hub.state.fleet[first].name == "a")
     }
 
     /// Series that are gone make others have their places while windows of some have yet to close.
