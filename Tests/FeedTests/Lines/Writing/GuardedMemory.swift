@@ -7,7 +7,8 @@ enum GuardedMemory {
 
     /// What `write` wrote into `most` bytes; nil when it touched, or claims to have written, more than those.
     static func bytes(atMost most: Int, _ write: (inout LineWriter) -> Void) -> [UInt8]? {
-        let memory = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: most + 2 * margin)
+        // Twice the room, so that a writer that goes far beyond its bounds harms no other memory.
+        let memory = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 2 * (margin + most))
         defer { memory.deallocate() }
         memory.initialize(repeating: pattern)
         guard let start = memory.baseAddress.map({ $0 + margin }) else { return nil }

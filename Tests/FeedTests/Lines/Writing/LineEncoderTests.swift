@@ -33,10 +33,12 @@ import Testing
         #expect(line == Line(seq: 2, time: time, type: "latency", source: source, body: .latency(sample)))
     }
 
-    @Test func keepsToItsReserveWithTheLongestNumbers() throws {
+    /// Escaped, the longer text has more bytes than the room for keys and numbers.
+    @Test(arguments: ["", String(repeating: "\u{1}", count: 150)])
+    func keepsToItsReserveWithTheLongestNumbersAndTexts(text: String) throws {
         let most = 1e12 - 0.0001
         let sample = LatencySample(
-            endpoint: "", status: .min, ms: most, dns: most, connect: most, tls: most, wait: most, receive: most,
+            endpoint: text, status: .min, ms: most, dns: most, connect: most, tls: most, wait: most, receive: most,
             bytes: .max, reused: false, late: most)
         var counts = StoreCounts()
         counts.readers = .max
@@ -47,17 +49,18 @@ import Testing
         counts.series = .max
         counts.refusedSeries = .max
         counts.refusedEndpoints = .max
-        let output = Line.Output(output: "", state: "", behind: .min, durable: .max)
+        let output = Line.Output(output: text, state: text, behind: .min, durable: .max)
+        let host = AgentIdentity.Host(name: text, device: text, os: text, kernel: text, arch: text)
         let peer = Line.Peer(
-            state: "", since: time, heard: time, run: "", app: Line.App(name: "", version: "", started: time),
-            skew: -2.2250738585072014e-308, lost: .max)
+            state: text, since: time, heard: time, run: text, host: host,
+            app: Line.App(name: text, version: text, started: time), skew: -2.2250738585072014e-308, lost: .max)
         expectRoom(for: sample)
         expectRoom(for: MemorySample(resident: .min, peak: .min, privateBytes: .min))
-        expectRoom(for: Failure(.init(rawValue: ""), "", endpoint: "", attempt: .min, retryIn: .seconds(1 << 50)))
+        expectRoom(for: Failure(.init(rawValue: text), text, endpoint: text, attempt: .min, retryIn: .seconds(1 << 50)))
         expectRoom(for: Progress(done: .min, total: .min, page: .min))
         expectRoom(for: Recovery(down: .seconds(1e9), attempts: .min))
-        expectRoom(for: Restart(lastRun: "", lastSequence: .min, ended: ""))
-        expectRoom(for: Lost(run: "", numbers: .min ... .max))
+        expectRoom(for: Restart(lastRun: text, lastSequence: .min, ended: text))
+        expectRoom(for: Lost(run: text, numbers: .min ... .max))
         expectRoom(for: peer)
         for outputs in 0..<20 {
             expectRoom(
