@@ -124,6 +124,12 @@ import Testing
             ]
         ),
         (
+            #"{"sources":[{"kind":"pages","url":"http://h/","items":"","page_parameter":5}]}"#,
+            [
+                "1:75: sources[0].page_parameter: is a number where a string should be"
+            ]
+        ),
+        (
             #"{"sources":[{"kind":"pages","url":"http://h/","items":"","next":"/n","page_parameter":"p"}]}"#,
             [
                 "1:87: sources[0].page_parameter: is given beside next; leave one of them out"
