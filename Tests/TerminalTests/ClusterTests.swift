@@ -56,7 +56,8 @@ import Testing
     @Test(
         arguments: [
             ("\u{300}", WidthClass.none), ("\u{600}", .one), ("\u{903}", .uncertain), ("\u{1160}", .none),
-            ("\u{1100}", .two), ("\u{2329}", .two), ("\u{302A}", .none), ("\u{303F}", .one), ("\u{E000}", .uncertain),
+            ("\u{11FF}", .none), ("\u{D7B0}", .none), ("\u{1100}", .two), ("\u{2329}", .two), ("\u{302A}", .none),
+            ("\u{303F}", .one), ("\u{E000}", .uncertain),
             ("\u{378}", .uncertain), ("\u{302E}", .two),
             ("\u{1F1E6}", .one), ("\u{1F200}", .two), ("\u{1F93B}", .one), ("\u{1FAFF}", .two), ("\u{2FA1D}", .two),
             ("\u{E0100}", .none), ("\u{3FFFD}", .uncertain), ("\u{26A1}", .two), ("\u{2764}", .one), ("\u{4DC0}", .one),
