@@ -567,6 +567,25 @@ import Testing
         #expect(Self.told(bodies).errors == ["x.db: no room; tried again every second"])
     }
 
+    /// As on a full disk that comes a moment later.
+    @Test func aJournalThatOpensIsWellOnceItTakesLines() async throws {
+        let disk = Disk()
+        let journal = MemoryLineStore { disk.fault(at: $0) }
+        disk.fail(.disk)
+        let bodies = try await Self.keep(in: journal) { stage, _ in
+            try await stage.loop.sleep(for: .milliseconds(2_500))
+            disk.fail(.disk, at: .commit)
+            try await stage.loop.sleep(for: .seconds(3))
+            #expect(journal.isOpen)
+            #expect(await stage.agentLine()?.outputs.map(\.state) == ["no room"])
+            disk.fail(nil)
+            try await stage.loop.sleep(for: .seconds(2))
+            #expect(await stage.agentLine()?.outputs.map(\.state) == ["ok"])
+        }
+        let told = Self.told(bodies)
+        #expect(told.errors == ["x.db: no room; tried again every second"] && told.recoveries.count == 1)
+    }
+
     @Test func whoComesSecondIsToldSoAndSaysNothing() async throws {
         let journal = MemoryLineStore { _ in JournalFault(.taken, "x.db is written by another catwatch already") }
         try await withLoop(virtual: true) { loop in
