@@ -45,7 +45,7 @@ final class HTTPConnection {
     /// report.
     private var watch: Watch?
     /// The target within the head that is being read.
-    private var targetPlace: UnsafeRawBufferPointer?
+    private var targetBytes: UnsafeRawBufferPointer?
     /// The memory that libmicrohttpd needs for the target, computed before it parses the parameters.
     private var targetMemory = 0
     /// When the wait for a request began.
@@ -74,7 +74,7 @@ final class HTTPConnection {
         awaitedSince = server.loop.clock.now
         watch = try? server.loop.watch(socket, interest: [.read, .readHangUp, .edgeTriggered]) {
             [unowned self] ready in
-            if ready.isDisjoint(with: [.readHangUp, .hangUp, .error]) { noteBytes() } else { noteEnd() }
+            if ready.isDisjoint(with: [.readHangUp, .hangUp, .error]) { handleReadable() } else { handleHangUp() }
         }
         expect(within: server.limits.head)
     }
@@ -118,7 +118,7 @@ final class HTTPConnection {
 
     /// Handles readiness to read. After an answer this is the start of the next request, unless the event belongs to
     /// the previous one: it may arrive after the turn in which libmicrohttpd has read that.
-    private func noteBytes() {
+    private func handleReadable() {
         guard phase == .idle, server.turns != lastTurn || cw_mhd_unread(socket) > 0 else { return }
         phase = .head
         expect(within: server.limits.head)
@@ -142,7 +142,7 @@ final class HTTPConnection {
 
     /// A half-closed connection counts as gone while an answer is pending, as with other servers: a browser that leaves
     /// looks the same.
-    private func noteEnd() {
+    private func handleHangUp() {
         hasEnded = true
         if phase != .answering { expect(within: Self.pauseBeforeLooking) }
         guard isSuspended, !isLent else { return }
@@ -154,13 +154,13 @@ final class HTTPConnection {
     /// Handles a request line. A target that is too long is refused before libmicrohttpd parses its parameters: without
     /// memory for these, it neither answers nor closes the connection.
     func begin(_ target: UnsafePointer<CChar>) {
-        let place = UnsafeRawBufferPointer(start: target, count: strlen(target))
-        targetMemory = place.count + place.count { $0 == UInt8(ascii: "&") } * Self.record
-        guard place.count <= server.limits.target, targetMemory <= mostHead else {
+        let bytes = UnsafeRawBufferPointer(start: target, count: strlen(target))
+        targetMemory = bytes.count + bytes.count { $0 == UInt8(ascii: "&") } * Self.record
+        guard bytes.count <= server.limits.target, targetMemory <= mostHead else {
             return end(.text(414, "a target has \(server.limits.target) bytes at the most", Self.lastField))
         }
         request.target = String(cString: target)
-        targetPlace = place
+        targetBytes = bytes
     }
 
     /// Handles the header fields, a piece of the body, its end, or a request that was suspended.
@@ -275,7 +275,7 @@ final class HTTPConnection {
         MHD_suspend_connection(handle)
         isSuspended = true
         deadline = nil
-        if hasEnded { server.loop.schedule(after: .zero) { [weak self] in self?.noteEnd() } }
+        if hasEnded { server.loop.schedule(after: .zero) { [weak self] in self?.handleHangUp() } }
     }
 
     /// Makes libmicrohttpd ask again; does nothing when the connection is not suspended.
@@ -340,7 +340,7 @@ final class HTTPConnection {
         hasZero: Bool
     ) -> HTTPResponse? {
         // The words of the first line are adjacent: a byte 0 within one would end it and hide the rest.
-        guard !hasZero, let target = targetPlace, let start = target.baseAddress,
+        guard !hasZero, let target = targetBytes, let start = target.baseAddress,
             start == UnsafeRawPointer(method) + strlen(method) + 1,
             UnsafeRawPointer(version) == start + target.count + 1
         else { return .text(400, "a head has no byte 0, and single blanks in its first line", Self.lastField) }
@@ -388,7 +388,7 @@ final class HTTPConnection {
             response.isWhole
             ? [] : server.fields.filter { field in !response.fields.contains { $0.name == field.name } }
         let fields = response.fields + common
-        if case .connection(let take) = response.body { return lend(response.status, fields, take) }
+        if case .connection(let receive) = response.body { return lend(response.status, fields, receive) }
         guard let made = make(response.body) else { return .NO }
         defer { MHD_destroy_response(made) }
         // Otherwise libmicrohttpd sends the last, empty chunk after the head.
@@ -399,13 +399,13 @@ final class HTTPConnection {
 
     /// Lends the connection to a writer; libmicrohttpd keeps it suspended until the writer has closed it.
     private func lend(
-        _ status: Int, _ fields: [HTTPField], _ take: (any WatchedStream, [UInt8]) -> Void
+        _ status: Int, _ fields: [HTTPField], _ receive: (any WatchedStream, [UInt8]) -> Void
     ) -> MHD_Result {
         guard let stream = server.upgraded(socket, whenClosed: { [unowned self] in leave() }) else { return .NO }
         close()
         isLent = true
         suspend()
-        take(stream, Self.head(status, fields + Self.lastField))
+        receive(stream, Self.head(status, fields + Self.lastField))
         return .YES
     }
 

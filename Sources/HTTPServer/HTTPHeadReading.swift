@@ -16,12 +16,12 @@ struct HTTPHeadReading {
     ///   - version: the last word of the request line.
     init(_ head: UnsafeRawBufferPointer, behind version: UnsafePointer<CChar>) {
         self.head = head
-        end = place(behind: version)
+        end = offset(behind: version)
     }
 
     mutating func add(_ name: UnsafePointer<CChar>, _ value: UnsafePointer<CChar>?) {
-        if let start = place(of: name) { look(until: start) }
-        end = place(behind: value ?? name)
+        if let start = offset(of: name) { look(until: start) }
+        end = offset(behind: value ?? name)
         fields.append(HTTPField(String(cString: name), value.map { String(cString: $0) } ?? ""))
     }
 
@@ -34,11 +34,11 @@ struct HTTPHeadReading {
         if head[end..<start].contains(where: { $0 != 0 && $0 != 0x20 && $0 != 0x09 }) { hasZero = true }
     }
 
-    private func place(of text: UnsafePointer<CChar>) -> Int? {
+    private func offset(of text: UnsafePointer<CChar>) -> Int? {
         guard let base = head.baseAddress else { return nil }
-        let place = UnsafeRawPointer(text) - base
-        return head.indices.contains(place) ? place : nil
+        let offset = UnsafeRawPointer(text) - base
+        return head.indices.contains(offset) ? offset : nil
     }
 
-    private func place(behind text: UnsafePointer<CChar>) -> Int? { place(of: text).map { $0 + strlen(text) } }
+    private func offset(behind text: UnsafePointer<CChar>) -> Int? { offset(of: text).map { $0 + strlen(text) } }
 }

@@ -34,7 +34,7 @@ extension HTTPRequest {
             return .text(400, "a target has no blanks")
         }
         if target.utf8.first == UInt8(ascii: "/") || target == "*" && method == "OPTIONS" { return nil }
-        guard let host = takeHost() else { return .text(400, "a target is a path") }
+        guard let host = removeHost() else { return .text(400, "a target is a path") }
         if let index = hosts.first { fields[index].value = host } else { fields.append(HTTPField("Host", host)) }
         return nil
     }
@@ -55,7 +55,7 @@ extension HTTPRequest {
     /// Removes scheme and host from the target.
     ///
     /// - Returns: the host with its port; nil when there is none.
-    private mutating func takeHost() -> String? {
+    private mutating func removeHost() -> String? {
         guard let colon = target.firstIndex(of: ":"), target[colon...].hasPrefix("://") else { return nil }
         let scheme = String(target[..<colon])
         guard scheme.isSame(as: "http") || scheme.isSame(as: "https") else { return nil }

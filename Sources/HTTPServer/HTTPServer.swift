@@ -107,7 +107,7 @@ package final class HTTPServer {
             cw_mhd_limits(
                 connections: UInt32(limits.connections + Self.surplus), seconds: limits.wholePatience,
                 memory: limits.memory),
-            admit, handleAccess, noteTarget, noteCompletion, noteConnection, Unmanaged.passUnretained(self).toOpaque())
+            admit, handleAccess, handleTarget, handleEnd, handleConnection, Unmanaged.passUnretained(self).toOpaque())
         guard let daemon else { throw SystemError(code: errno == 0 ? EINVAL : errno, call: "MHD_start_daemon") }
         port = cw_mhd_port(daemon)
         do throws(SystemError) {
@@ -253,7 +253,7 @@ package final class HTTPServer {
 }
 
 // Callbacks of libmicrohttpd. Plain functions: a closure in an isolated context would be isolated too, and trap. Every
-// pointer to a server was passed along with the callback, every pointer to a connection comes from `noteConnection`;
+// pointer to a server was passed along with the callback, every pointer to a connection comes from `handleConnection`;
 // both are alive, because the server holds its connections and stops before it is released.
 
 private func server(_ context: UnsafeMutableRawPointer) -> HTTPServer {
@@ -273,7 +273,7 @@ private func admit(
 }
 
 /// A connection was opened, or is about to be closed.
-private func noteConnection(
+private func handleConnection(
     _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?,
     _ kept: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
     _ code: MHD_ConnectionNotificationCode
@@ -288,7 +288,7 @@ private func noteConnection(
 }
 
 /// A request line came: the result is passed as `state` to all later calls.
-private func noteTarget(
+private func handleTarget(
     _: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ handle: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
     guard let target, let handle, let pointer = cw_mhd_kept(handle) else { return nil }
@@ -309,7 +309,7 @@ private func handleAccess(
 }
 
 /// A request is over, for any reason.
-private func noteCompletion(
+private func handleEnd(
     _: UnsafeMutableRawPointer?, _: OpaquePointer?, _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
     _ code: MHD_RequestTerminationCode
 ) {

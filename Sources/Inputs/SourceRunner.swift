@@ -118,7 +118,7 @@ package actor SourceRunner {
         for name in unwanted {
             if slots[name]?.isRefused == true {
                 slots[name] = nil
-                noteAccepted(name)
+                endRefusal(of: name)
                 continue
             }
             // At once, not only when its input has ended: readers greeted from now on must not see it.
@@ -145,7 +145,7 @@ package actor SourceRunner {
             return false
         }
         guard !isFree else {
-            noteAccepted(name)
+            endRefusal(of: name)
             return true
         }
         _ = refusals[name, default: Outage()].fail(by: true, at: loop.clock.now)
@@ -155,7 +155,7 @@ package actor SourceRunner {
     }
 
     /// Ends the refusal of a source: it is read, or no longer wanted.
-    private func noteAccepted(_ name: String) {
+    private func endRefusal(of name: String) {
         guard let recovery = refusals[name]?.end(at: loop.clock.now) else { return }
         refusals[name] = nil
         store.assumeIsolated { $0.sayOfItself(.recovered(recovery), about: Self.topic(name)) }
@@ -186,13 +186,13 @@ package actor SourceRunner {
             start(next)
         } else {
             slots[name]?.isCutShort = isCutShort
-            noteEnd(of: name)
+            recordEnd(of: name)
             news.signal()
         }
     }
 
     /// Without waiting, because a reload might start another input of the name meanwhile.
-    private func noteEnd(of name: String) { store.assumeIsolated { $0.setEnded(named: name) } }
+    private func recordEnd(of name: String) { store.assumeIsolated { $0.setEnded(named: name) } }
 
     private func remove(_ name: String) async {
         slots[name] = nil

@@ -47,7 +47,7 @@ package struct JournalFile {
         try checkFolder()
         try check(".lock")
         do throws(LockFile.Refusal) {
-            return try LockFile.take(path + ".lock")
+            return try LockFile.acquire(path + ".lock")
         } catch {
             switch error {
             case .taken(let process):

@@ -9,8 +9,8 @@ enum JournalIndex {
     /// recreates such an index, but uses it if another process has it open.
     static func isStale(beside path: String) -> Bool {
         guard let index = bytes(path + "-shm", length), index[12] != 0 else { return false }
-        func number(_ place: Int) -> Int64 {
-            index.withUnsafeBytes { Int64($0.loadUnaligned(fromByteOffset: place, as: UInt32.self)) }
+        func number(_ offset: Int) -> Int64 {
+            index.withUnsafeBytes { Int64($0.loadUnaligned(fromByteOffset: offset, as: UInt32.self)) }
         }
         let page = index.withUnsafeBytes { Int64($0.loadUnaligned(fromByteOffset: 14, as: UInt16.self)) }
         let frames = number(16)

@@ -27,13 +27,13 @@ package struct JournalPlace: Sendable, Hashable, Comparable {
     package var run: Int64 { id >> Self.bits }
     package var offset: Int64 { id & Self.most }
 
-    /// The lowest place.
+    /// The lowest row id.
     package static let first = JournalPlace(id: 0)
-    /// The highest place.
+    /// The highest row id.
     package static let last = JournalPlace(id: .max)
-    /// The place behind it; itself for the last.
+    /// The row id behind it; itself for the last.
     package var next: JournalPlace { JournalPlace(id: id.addingSaturated(1)) }
-    /// The place before it; itself for the first.
+    /// The row id before it; itself for the first.
     package var previous: JournalPlace { JournalPlace(id: max(0, id - 1)) }
 
     package static func < (left: JournalPlace, right: JournalPlace) -> Bool { left.id < right.id }
@@ -54,9 +54,9 @@ package struct JournalRun: Sendable, Equatable {
         (self.number, self.name, self.base, self.ended, self.hello) = (number, name, base, ended, hello)
     }
 
-    /// The place of the line with this sequence number; nil when the run has no such place.
+    /// The row id of the line with this sequence number; nil when the run has none for it.
     @inline(__always)
-    package func place(of sequence: Int) -> JournalPlace? {
+    package func rowID(of sequence: Int) -> JournalPlace? {
         // As unsigned numbers, the difference cannot overflow.
         guard sequence >= base, UInt(bitPattern: sequence &- base) <= UInt(JournalPlace.most) else { return nil }
         return JournalPlace(run: number, offset: Int64(sequence &- base))
@@ -92,6 +92,6 @@ package struct JournalRun: Sendable, Equatable {
         return lines + ControlLine.stats(time: time, asOf: max(0, first - 1), endpoints: [], sources: [])
     }
 
-    /// The sequence number of the line at this place.
-    package func sequence(at place: JournalPlace) -> Int { base.addingSaturated(Int(place.offset)) }
+    /// The sequence number of the line with this row id.
+    package func sequence(at rowID: JournalPlace) -> Int { base.addingSaturated(Int(rowID.offset)) }
 }

@@ -20,8 +20,8 @@ struct JournalPositions {
 
     init(_ database: SQLiteDatabase) { self.database = database }
 
-    /// Remembers the position of a line, if it came from an agent of a fleet.
-    mutating func note(_ line: UnsafeRawBufferPointer) {
+    /// Records the position of a line, if it came from an agent of a fleet.
+    mutating func record(_ line: UnsafeRawBufferPointer) {
         guard let position = AgentPosition(line.bindMemory(to: UInt8.self)) else { return forget(line) }
         gone.remove(position.agent)
         let key = Key(agent: position.agent, run: position.line.run)

@@ -133,7 +133,7 @@ package final class JournalRows {
     package struct Row {
         fileprivate let statement: SQLiteStatement
 
-        package var place: JournalPlace { JournalPlace(id: statement.integer(0)) }
+        package var rowID: JournalPlace { JournalPlace(id: statement.integer(0)) }
         package var time: Timestamp { Timestamp(microseconds: statement.integer(1)) }
         package var type: UnsafeRawBufferPointer { statement.text(2) }
         /// Empty for none.
@@ -147,32 +147,32 @@ package final class JournalRows {
 
     // Bound: rows of a journal that `catwatch log` reads in one transaction | 4,096 | the next piece is a transaction
     //   of its own
-    /// Passes rows of these places to `take`, in order, until there are no more, it returns false, or `most` are read.
+    /// Passes rows with these row ids to `body`, in order, until there are no more, it returns false, or `most` are read.
     ///
     /// - Parameter isReversed: whether the newest come first.
-    /// - Returns: the place of the last row that was passed; nil for none.
+    /// - Returns: the row id of the last row that was passed; nil for none.
     package func rows(
-        in places: ClosedRange<JournalPlace>, isReversed: Bool = false, atMost most: Int = 4_096,
-        _ take: (Row) throws(JournalFault) -> Bool
+        in rowIDs: ClosedRange<JournalPlace>, isReversed: Bool = false, atMost most: Int = 4_096,
+        _ body: (Row) throws(JournalFault) -> Bool
     ) throws(JournalFault) -> JournalPlace? {
         let statement = isReversed ? backwards : forwards
-        statement.bind(1, places.lowerBound.id)
-        statement.bind(2, places.upperBound.id)
+        statement.bind(1, rowIDs.lowerBound.id)
+        statement.bind(2, rowIDs.upperBound.id)
         defer { statement.reset() }
         let row = Row(statement: statement)
         var last: JournalPlace?
         for _ in 0..<most {
             guard try statement.step() else { return last }
-            last = row.place
-            guard try take(row) else { return last }
+            last = row.rowID
+            guard try body(row) else { return last }
         }
         return last
     }
 
-    /// The range of places of lines with these times; nil for none.
+    /// The range of row ids of lines with these times; nil for none.
     ///
     /// - Parameter until: not included.
-    package func places(
+    package func rowIDs(
         from: Timestamp?, until: Timestamp?
     ) throws(JournalFault) -> ClosedRange<JournalPlace>? {
         guard from != nil || until != nil else { return JournalPlace(id: 0)...JournalPlace(id: .max) }
@@ -185,8 +185,8 @@ package final class JournalRows {
         return JournalPlace(id: first)...JournalPlace(id: last)
     }
 
-    /// Counts the places in a range, for showing progress.
-    package func reach(of places: ClosedRange<JournalPlace>) throws(JournalFault) -> JournalReach {
+    /// Counts the row ids in a range, for showing progress.
+    package func reach(of rowIDs: ClosedRange<JournalPlace>) throws(JournalFault) -> JournalReach {
         var reach = JournalReach()
         let runs = try database.prepare(
             """
@@ -194,8 +194,8 @@ package final class JournalRows {
                    (SELECT max(id) FROM lines WHERE id BETWEEN max(run << 36, ?1) AND min((run + 1 << 36) - 1, ?2))
             FROM runs ORDER BY run
             """)
-        runs.bind(1, places.lowerBound.id)
-        runs.bind(2, places.upperBound.id)
+        runs.bind(1, rowIDs.lowerBound.id)
+        runs.bind(2, rowIDs.upperBound.id)
         while try runs.step() {
             guard let first = runs.integerIfAny(0), let last = runs.integerIfAny(1), first <= last else { continue }
             guard reach.add(first...last) else { break }
@@ -206,15 +206,15 @@ package final class JournalRows {
     /// The run with this number; nil when it is unknown.
     package func run(_ number: Int64) throws(JournalFault) -> JournalRun? { try database.row("WHERE run = ?1", number) }
 
-    /// The place where the run's line with this sequence number is, or would be; nil when nothing of the run is kept.
-    package func place(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
-        try database.place(of: sequence, in: run)
+    /// The row id where the run's line with this sequence number is, or would be; nil when nothing of the run is kept.
+    package func rowID(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
+        try database.rowID(of: sequence, in: run)
     }
 
     /// The last deleted sequence number of a run; 0 for none, nil when the run is unknown.
     package func gone(of run: Int64) throws(JournalFault) -> Int? { try database.gone(of: run) }
 
-    /// The last place of a run that has a line; for the newest run, which may continue, the last possible place.
+    /// The last row id of a run that has a line; for the newest run, which may continue, the last possible row id.
     package func end(of run: Int64) throws(JournalFault) -> JournalPlace {
         let end = JournalPlace(run: run, offset: JournalPlace.most)
         guard try database.integer("SELECT id FROM lines WHERE id > \(end.id) LIMIT 1") != nil else { return end }
@@ -222,13 +222,13 @@ package final class JournalRows {
             ?? end
     }
 
-    /// The place, behind this one in the same run, from which the next `stats` line holds; nil for none.
-    package func nextStats(behind place: JournalPlace) throws(JournalFault) -> JournalPlace? {
+    /// The row id, behind this one in the same run, from which the next `stats` line holds; nil for none.
+    package func nextStats(behind rowID: JournalPlace) throws(JournalFault) -> JournalPlace? {
         try database.integer(
-            "SELECT min(id) FROM stats WHERE id > \(place.id) AND id <= \(place.id | JournalPlace.most)"
+            "SELECT min(id) FROM stats WHERE id > \(rowID.id) AND id <= \(rowID.id | JournalPlace.most)"
         ).map(JournalPlace.init(id:))
     }
 
-    /// The `stats` line that holds at a place; nil for none.
-    package func stats(at place: JournalPlace) throws(JournalFault) -> [UInt8]? { try database.stats(at: place) }
+    /// The `stats` line that holds at a row id; nil for none.
+    package func stats(at rowID: JournalPlace) throws(JournalFault) -> [UInt8]? { try database.stats(at: rowID) }
 }

@@ -22,7 +22,7 @@ package struct JournalPage: Sendable {
     package var stats: [UInt8]?
     /// Whole lines, each with its newline, including `gap` lines.
     package var lines: [UInt8]
-    /// The place of the last line.
+    /// The row id of the last line.
     package var last: JournalPlace
     /// The sequence numbers of the first and the last line.
     package var sequences: ClosedRange<Int>
@@ -40,12 +40,12 @@ package struct JournalPage: Sendable {
 
 /// Reads the lines of a `LineStore` while that continues. Blocks; used by one thread at a time, never the loop's.
 package protocol LineHistory: AnyObject, Sendable {
-    /// The place where the run's line with this sequence number is, or would be; nil when nothing of the run is kept.
-    func place(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace?
+    /// The row id where the run's line with this sequence number is, or would be; nil when nothing of the run is kept.
+    func rowID(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace?
 
-    /// Returns the requested lines behind `place` (all if nil; before it if the query is reversed) until they reach the
+    /// Returns the requested lines behind `rowID` (all if nil; before it if the query is reversed) until they reach the
     /// number of bytes: at least one line, and of one run only.
     ///
     /// - Returns: nil when there are none.
-    func page(_ query: JournalQuery, behind place: JournalPlace?, bytes: Int) throws(JournalFault) -> JournalPage?
+    func page(_ query: JournalQuery, behind rowID: JournalPlace?, bytes: Int) throws(JournalFault) -> JournalPage?
 }

@@ -69,7 +69,7 @@ struct RowWriter {
             try span.withUnsafeBytes { bytes throws(JournalFault) in
                 try bytes.forEachLine { line throws(JournalFault) in
                     try insert(line, as: sequence, at: time)
-                    if isFleet { positions.note(line) }
+                    if isFleet { positions.record(line) }
                     sequence = sequence.addingSaturated(1)
                 }
             }
@@ -87,7 +87,7 @@ struct RowWriter {
     private mutating func insert(
         _ line: UnsafeRawBufferPointer, as sequence: Int, at time: Timestamp, isGap: Bool = false
     ) throws(JournalFault) {
-        let id = try place(of: sequence, at: time)
+        let id = try rowID(of: sequence, at: time)
         let sinceMark: Duration? = lastMark.map { time - $0 }
         if sinceMark.map({ $0 >= Self.markPeriod || $0 < .zero }) ?? true {
             mark.bind(1, id)
@@ -113,7 +113,7 @@ struct RowWriter {
             // An unreadable line is kept all the same, under the time when it came.
             insert.bind(2, time.microseconds)
             insert.bind(3, "?")
-            for place: Int32 in 4...5 { insert.bind(place, nil as String?) }
+            for index: Int32 in 4...5 { insert.bind(index, nil as String?) }
             insert.bind(6, nil as Double?)
         }
         insert.bind(7, line)
@@ -138,7 +138,7 @@ struct RowWriter {
     private mutating func insertGap(_ missing: ClosedRange<Int>, _ line: [UInt8], at time: Timestamp)
         throws(JournalFault)
     {
-        let id = try place(of: missing.lowerBound, at: time)
+        let id = try rowID(of: missing.lowerBound, at: time)
         guard let row = try database.run(id >> JournalPlace.bits) else {
             throw JournalFault(.corrupt, "it has lines of a run that it does not know")
         }
@@ -178,15 +178,15 @@ struct RowWriter {
 
     // MARK: Runs
 
-    /// The place of the line with this sequence number in the feed's run. A run has several rows when its numbers span
+    /// The row id of the line with this sequence number in the feed's run. A run has several rows when its numbers span
     /// too much, or when it returns after another run: the one with the greatest `base` not above the number counts.
     @inline(__always)
-    private mutating func place(of sequence: Int, at time: Timestamp) throws(JournalFault) -> Int64 {
-        if greeting == nil, let run, let place = run.place(of: sequence) { return place.id }
-        return try findPlace(of: sequence, at: time).id
+    private mutating func rowID(of sequence: Int, at time: Timestamp) throws(JournalFault) -> Int64 {
+        if greeting == nil, let run, let rowID = run.rowID(of: sequence) { return rowID.id }
+        return try findRowID(of: sequence, at: time).id
     }
 
-    private mutating func findPlace(of sequence: Int, at time: Timestamp) throws(JournalFault) -> JournalPlace {
+    private mutating func findRowID(of sequence: Int, at time: Timestamp) throws(JournalFault) -> JournalPlace {
         if let greeting {
             let known = try begin(greeting, with: sequence, at: time)
             self.greeting = nil
@@ -199,9 +199,9 @@ struct RowWriter {
         }
         // Lines without a greeting are kept as well.
         let name = run?.name ?? "-"
-        if let row = try database.run(of: name, holding: sequence), let place = row.place(of: sequence) {
+        if let row = try database.run(of: name, holding: sequence), let rowID = row.rowID(of: sequence) {
             if run == nil { run = row }
-            return place
+            return rowID
         }
         let row = try makeRun(name, base: sequence, hello: (run?.hello ?? []).dropLast(), at: time)
         run = row
@@ -223,7 +223,7 @@ struct RowWriter {
             var base = min(greeting.firstSequence, sequence)
             if let known {
                 base = known.addingSaturated(1)
-            } else if let earlier, earlier.name == greeting.run, earlier.place(of: sequence) != nil {
+            } else if let earlier, earlier.name == greeting.run, earlier.rowID(of: sequence) != nil {
                 base = earlier.base
             } else if Int64(base) < JournalPlace.most / 2 {
                 base = 0
@@ -232,7 +232,7 @@ struct RowWriter {
         }
         guard let run, let stats = greeting.stats else { return known }
         let next =
-            run.place(of: max(run.base, greeting.nextSequence))
+            run.rowID(of: max(run.base, greeting.nextSequence))
             ?? JournalPlace(run: run.number, offset: JournalPlace.most)
         try database.execute(
             "INSERT OR REPLACE INTO stats VALUES (?1, ?2)", next.id, String(decoding: stats, as: UTF8.self))
@@ -245,7 +245,7 @@ struct RowWriter {
         if known > 0, known.addingSaturated(1) < sequence {
             return try insertGap(known + 1...sequence - 1, reason: nil, at: time)
         }
-        let id = try place(of: sequence, at: time)
+        let id = try rowID(of: sequence, at: time)
         let before = try database.integer(
             "SELECT max(id) FROM lines WHERE id BETWEEN \(id & ~JournalPlace.most) AND \(id)")
         if let before, let gap = try database.gap(at: before) {
@@ -256,7 +256,7 @@ struct RowWriter {
     private func makeRun(
         _ name: String, base: Int, hello: Bytes, at time: Timestamp
     ) throws(JournalFault) -> JournalRun {
-        // Lines of runs that somebody deleted still occupy their places.
+        // Lines of runs that somebody deleted still occupy their row ids.
         let last = try database.integer("SELECT max(id) FROM lines").map { JournalPlace(id: $0).run } ?? 0
         let number = max(try database.newestRun()?.number ?? 0, last) + 1
         guard 1...JournalPlace.mostRuns ~= number else {
@@ -286,6 +286,6 @@ struct RowWriter {
     /// The sequence number of the current run's oldest line.
     var firstSequence: Int? {
         guard let run, greeting.map({ $0.run == run.name }) ?? true else { return nil }
-        return (try? database.firstPlace(of: run)).flatMap { $0 }.map { run.sequence(at: $0) }
+        return (try? database.firstRowID(of: run)).flatMap { $0 }.map { run.sequence(at: $0) }
     }
 }

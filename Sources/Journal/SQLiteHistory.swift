@@ -9,8 +9,8 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     /// Counts the damage found in the file; nil when nobody needs that.
     private let readFaults: ReadFaults?
     private var opened: (database: SQLiteDatabase, trace: JournalTrace)?
-    /// The range of places for the times of the last query.
-    private var bounds: (from: Timestamp?, until: Timestamp?, places: ClosedRange<Int64>)?
+    /// The range of row ids for the times of the last query.
+    private var bounds: (from: Timestamp?, until: Timestamp?, rowIDs: ClosedRange<Int64>)?
 
     package convenience init(path: String) { self.init(path: path, readFaults: nil) }
 
@@ -19,23 +19,23 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         self.readFaults = readFaults
     }
 
-    package func place(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
-        try use { database throws(JournalFault) in try database.place(of: sequence, in: run) }
+    package func rowID(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
+        try use { database throws(JournalFault) in try database.rowID(of: sequence, in: run) }
     }
 
     package func page(
-        _ query: JournalQuery, behind place: JournalPlace?, bytes: Int
+        _ query: JournalQuery, behind rowID: JournalPlace?, bytes: Int
     ) throws(JournalFault) -> JournalPage? {
         try use { database throws(JournalFault) in
             guard let bounds = try bounds(of: query, in: database) else { return nil }
             var (low, high) = (bounds.lowerBound, bounds.upperBound)
-            if let place {
+            if let rowID {
                 if query.isReversed {
-                    guard place.id > low else { return nil }
-                    high = min(high, place.id - 1)
+                    guard rowID.id > low else { return nil }
+                    high = min(high, rowID.id - 1)
                 } else {
-                    guard place.id < high else { return nil }
-                    low = max(low, place.id + 1)
+                    guard rowID.id < high else { return nil }
+                    low = max(low, rowID.id + 1)
                 }
             }
             while low <= high {
@@ -93,12 +93,12 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
 
     private func close() { (opened, bounds) = (nil, nil) }
 
-    /// The range of places for the query's times; nil for none.
+    /// The range of row ids for the query's times; nil for none.
     private func bounds(
         of query: JournalQuery, in database: SQLiteDatabase
     ) throws(JournalFault) -> ClosedRange<Int64>? {
         guard query.from != nil || query.until != nil else { return 0...Int64.max }
-        if let bounds, bounds.from == query.from, bounds.until == query.until { return bounds.places }
+        if let bounds, bounds.from == query.from, bounds.until == query.until { return bounds.rowIDs }
         let statement = try database.prepare(
             "SELECT min(id), max(id), (SELECT max(time) FROM lines) FROM lines WHERE time >= ? AND time < ?")
         statement.bind(1, query.from?.microseconds ?? .min)
@@ -109,9 +109,9 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         guard first <= last else { throw JournalFault(.corrupt, "it has its rows out of order") }
         // More lines may come for times in the future.
         let isOver = query.until.map { $0.microseconds <= statement.integer(2) } ?? false
-        let places = first...(isOver ? last : Int64.max)
-        bounds = (query.from, query.until, places)
-        return places
+        let rowIDs = first...(isOver ? last : Int64.max)
+        bounds = (query.from, query.until, rowIDs)
+        return rowIDs
     }
 }
 
@@ -138,7 +138,7 @@ private struct Search {
         var run: JournalRun?
         var taken: [UInt8] = []
         var sequences = 0...0
-        var places = low...low
+        var rowIDs = low...low
         var looks = 0
         while looks < Self.mostLooks || run != nil {
             guard try lines.step() else {
@@ -146,15 +146,15 @@ private struct Search {
                 break
             }
             looks += 1
-            let place = JournalPlace(id: lines.integer(0))
-            if let last, query.isReversed ? place.id >= last : place.id <= last {
+            let rowID = JournalPlace(id: lines.integer(0))
+            if let last, query.isReversed ? rowID.id >= last : rowID.id <= last {
                 throw JournalFault(.corrupt, "it has its rows out of order")
             }
-            if let run, place.run != run.number || taken.count >= bytes || looks > Self.mostLooks { break }
-            last = place.id
+            if let run, rowID.run != run.number || taken.count >= bytes || looks > Self.mostLooks { break }
+            last = rowID.id
             guard isAsked(lines) else { continue }
             if run == nil {
-                guard let found = try database.run(place.run) else {
+                guard let found = try database.run(rowID.run) else {
                     throw JournalFault(.corrupt, "it has lines of a run that it does not know")
                 }
                 run = found
@@ -162,22 +162,22 @@ private struct Search {
             guard let run else { return }
             let line = lines.text(3)
             let numbers = Self.numbers(
-                of: line, isGap: lines.text(2).elementsEqual("gap".utf8), run.sequence(at: place))
-            (sequences, places) =
+                of: line, isGap: lines.text(2).elementsEqual("gap".utf8), run.sequence(at: rowID))
+            (sequences, rowIDs) =
                 taken.isEmpty
-                ? (numbers, place.id...place.id)
-                : (Self.union(sequences, numbers), Self.union(places, place.id...place.id))
+                ? (numbers, rowID.id...rowID.id)
+                : (Self.union(sequences, numbers), Self.union(rowIDs, rowID.id...rowID.id))
             taken += line
             taken.append(0x0A)
         }
         guard let run else { return }
         // The first `stats` behind the first line count that line already.
-        let first = JournalPlace(id: places.lowerBound)
+        let first = JournalPlace(id: rowIDs.lowerBound)
         var stats = try database.stats(at: first)
         if stats == nil { stats = try database.stats(behind: first) }
         page = JournalPage(
             run: run, stats: stats, lines: taken,
-            last: JournalPlace(id: query.isReversed ? places.lowerBound : places.upperBound), sequences: sequences)
+            last: JournalPlace(id: query.isReversed ? rowIDs.lowerBound : rowIDs.upperBound), sequences: sequences)
     }
 
     private static func union<Bound>(

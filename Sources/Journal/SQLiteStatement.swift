@@ -14,25 +14,25 @@ final class SQLiteStatement {
 
     // MARK: Parameters, from 1
 
-    func bind(_ place: Int32, _ number: Int64?) {
-        if let number { sqlite3_bind_int64(handle, place, number) } else { sqlite3_bind_null(handle, place) }
+    func bind(_ index: Int32, _ number: Int64?) {
+        if let number { sqlite3_bind_int64(handle, index, number) } else { sqlite3_bind_null(handle, index) }
     }
-    func bind(_ place: Int32, _ number: Double?) {
-        if let number { sqlite3_bind_double(handle, place, number) } else { sqlite3_bind_null(handle, place) }
+    func bind(_ index: Int32, _ number: Double?) {
+        if let number { sqlite3_bind_double(handle, index, number) } else { sqlite3_bind_null(handle, index) }
     }
     /// Binds text that stays in place until the statement is reset.
-    func bind(_ place: Int32, _ text: UnsafeRawBufferPointer) {
+    func bind(_ index: Int32, _ text: UnsafeRawBufferPointer) {
         // Without an address, empty text would be bound as NULL.
-        _ = cw_bind_text(handle, place, text.baseAddress ?? UnsafeRawPointer(handle), Int32(clamping: text.count))
+        _ = cw_bind_text(handle, index, text.baseAddress ?? UnsafeRawPointer(handle), Int32(clamping: text.count))
     }
     /// Binds a copy of the text.
-    func bind(_ place: Int32, _ text: String?) {
+    func bind(_ index: Int32, _ text: String?) {
         guard var text else {
-            _ = sqlite3_bind_null(handle, place)
+            _ = sqlite3_bind_null(handle, index)
             return
         }
         text.withUTF8 {
-            _ = cw_bind_copy(handle, place, $0.baseAddress ?? UnsafePointer(bitPattern: 1), Int32(clamping: $0.count))
+            _ = cw_bind_copy(handle, index, $0.baseAddress ?? UnsafePointer(bitPattern: 1), Int32(clamping: $0.count))
         }
     }
 

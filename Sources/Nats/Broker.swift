@@ -83,10 +83,10 @@ package struct NatsStream: Sendable, Equatable {
     }
 
     /// Whether the stream stores messages of a subject.
-    package func takes(_ subject: String) -> Bool { subjects.contains { Self.pattern($0, matches: subject) } }
+    package func stores(_ subject: String) -> Bool { subjects.contains { Self.pattern($0, matches: subject) } }
 
     /// Whether the stream may store messages of any subject that matches a pattern.
-    package func mayTake(_ pattern: String) -> Bool { subjects.contains { NatsSubject.overlap($0, pattern) } }
+    package func mayStore(_ pattern: String) -> Bool { subjects.contains { NatsSubject.overlap($0, pattern) } }
 
     /// Whether a pattern matches a subject; `*` stands for one token, `>` for all that follow.
     package static func pattern(_ pattern: String, matches subject: String) -> Bool {

@@ -17,7 +17,7 @@ package struct StreamCursor: Sendable, Equatable {
     /// Where to begin before the first message.
     private var first: NatsStart
     /// The sequence of the last read message; nil before the first.
-    package private(set) var place: UInt64?
+    package private(set) var position: UInt64?
     /// When that message was stored.
     private var time: Int64?
     /// The creation time of the stream, which identifies it.
@@ -46,32 +46,32 @@ package struct StreamCursor: Sendable, Equatable {
         delivered = 0
         let isSame = created.map { $0 == stream.created } ?? true
         created = stream.created
-        guard let place else {
+        guard let position else {
             // All messages of the recreated stream are new, and the old sequences and times mean nothing there.
             if !isSame { (first, below) = (.sequence(1), 0) }
             return first
         }
-        guard isSame, stream.last >= place else {
+        guard isSame, stream.last >= position else {
             forget()
             return first
         }
         // Read that message again: if the stream was restored and has grown since, another one has its sequence.
-        return .sequence(place)
+        return .sequence(position)
     }
 
     /// Forgets the sequences of a stream that was recreated or restored to an earlier state; its times still count.
     private mutating func forget() {
         // Also for the next consumer, in case this one delivers no message.
         if let time { first = .time(time.subtractingReportingOverflow(Self.margin).partialValue) }
-        (place, below) = (nil, 0)
+        (position, below) = (nil, 0)
     }
 
     /// Judges a message that has come.
     package mutating func see(_ message: NatsDelivery) -> Verdict {
         guard message.number > 0, message.number - 1 == delivered else { return .hole }
         delivered = message.number
-        if let place, message.sequence <= place {
-            guard message.sequence < place || message.time == time else {
+        if let position, message.sequence <= position {
+            guard message.sequence < position || message.time == time else {
                 forget()
                 return .other
             }
@@ -80,10 +80,10 @@ package struct StreamCursor: Sendable, Equatable {
         guard message.sequence < below,
             message.sequence < behind[String(NatsSubject.agent(of: message.subject)), default: .max]
         else { return .next }
-        take(message)
+        advance(past: message)
         return .known
     }
 
     /// Records that a message was read completely.
-    package mutating func take(_ message: NatsDelivery) { (place, time) = (message.sequence, message.time) }
+    package mutating func advance(past message: NatsDelivery) { (position, time) = (message.sequence, message.time) }
 }

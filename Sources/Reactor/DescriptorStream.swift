@@ -143,7 +143,7 @@ extension DescriptorStream {
 
     /// Restores the standard streams for the processes that share them: for a process that ends without exit(3), which
     /// does this by itself.
-    package static func giveBackStandard() { NonblockingFlag.takeBack() }
+    package static func giveBackStandard() { NonblockingFlag.restore() }
 
     private static func duplicate(_ number: Int32) throws(SystemError) -> Int32 {
         try systemCall("dup") { cw_duplicate(number) }
@@ -161,11 +161,11 @@ private enum NonblockingFlag {
         precondition((0..<32).contains(number), "a standard stream has a small number")
         _ = cw_set_status_flags(number, flags | O_NONBLOCK)
         if borrowed.bitwiseOr(1 << UInt32(number), ordering: .relaxed).oldValue == 0 {
-            atexit { NonblockingFlag.takeBack() }
+            atexit { NonblockingFlag.restore() }
         }
     }
 
-    static func takeBack() {
+    static func restore() {
         let numbers = borrowed.load(ordering: .relaxed)
         for number: Int32 in 0..<32 where numbers & (1 << UInt32(number)) != 0 {
             let flags = cw_get_status_flags(number)

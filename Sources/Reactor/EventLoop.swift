@@ -23,7 +23,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
     private var deadEnd: VirtualTimeFault?
     /// Turns in virtual time since the root task began, or was cancelled.
     private var virtualTurns = 0
-    /// The greatest lateness of a timer since `takeLag`.
+    /// The greatest lateness of a timer since `resetLag`.
     private var lag = Duration.zero
     /// The number of pieces of work that other threads do for this loop; virtual time waits for them.
     private var offloaded = 0
@@ -116,7 +116,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
         defer { owner.store(0, ordering: .relaxed) }
         while true {
             fireTimers(at: turn.restart())
-            takeInbox()
+            drainInbox()
             runJobs()
             if !jobs.isEmpty {
                 epoll.poll(timeout: .zero)
@@ -142,9 +142,9 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
         return false
     }
 
-    private func takeInbox() { take(inbox.takeAll()) }
+    private func drainInbox() { handle(inbox.drain()) }
 
-    private func take(_ items: [Inbox.Item]) {
+    private func handle(_ items: [Inbox.Item]) {
         for item in items {
             switch item {
             case .job(let job): jobs.append(job)
@@ -186,9 +186,9 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
         }
         epoll.poll(timeout: offloaded > 0 ? nil : .zero)
         guard jobs.isEmpty, offloaded == 0 else { return true }
-        let arrived = inbox.takeAll()
+        let arrived = inbox.drain()
         guard arrived.isEmpty else {
-            take(arrived)
+            handle(arrived)
             return true
         }
         guard let earliest = timers.earliest else { return false }
@@ -244,7 +244,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
     package var timerCount: Int { timers.count }
 
     /// Returns and resets the greatest lateness of a timer, which measures how long other work has kept the loop busy.
-    package func takeLag() -> Duration {
+    package func resetLag() -> Duration {
         preconditionOnLoop()
         defer { lag = .zero }
         return lag

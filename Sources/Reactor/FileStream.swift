@@ -73,11 +73,11 @@ package final class FileStream: ByteStream {
         worker.perform(for: loop) { [file] in
             file.next()
         } then: {
-            me.value.take($0)
+            me.value.handle($0)
         }
     }
 
-    private func take(_ piece: File.Piece) {
+    private func handle(_ piece: File.Piece) {
         switch piece {
         case .bytes(let count): state = isClosed ? .closed : .bytes(0..<count)
         case .failure(let error): state = isClosed ? .closed : .failed(error)

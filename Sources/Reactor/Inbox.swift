@@ -29,7 +29,7 @@ final class Inbox: Sendable {
     var isEmpty: Bool { items.withLock { $0.isEmpty } }
 
     /// Removes and returns all items, in order.
-    func takeAll() -> [Item] {
+    func drain() -> [Item] {
         items.withLock { items in
             guard !items.isEmpty else { return [] }
             defer { items = [] }

@@ -17,7 +17,7 @@ package struct LockFile: ~Copyable, Sendable {
     private let descriptor: Descriptor
 
     /// Creates the file if needed, locks it, and writes the process's number into it.
-    package static func take(_ path: String) throws(Refusal) -> LockFile {
+    package static func acquire(_ path: String) throws(Refusal) -> LockFile {
         while true {
             if let lock = try lock(open(path), at: path) { return lock }
         }

@@ -21,7 +21,7 @@ extension UnsafeRawBufferPointer {
         guard let base = baseAddress, start + wanted <= count,
             let found = memmem(base + start, count - start, text, wanted)
         else { return nil }
-        let place = UnsafeRawPointer(found) - base
-        return place..<place + wanted
+        let offset = UnsafeRawPointer(found) - base
+        return offset..<offset + wanted
     }
 }

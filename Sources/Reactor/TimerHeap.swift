@@ -51,7 +51,7 @@ struct TimerHeap {
         timer.position = -1
         let last = heap.removeLast()
         guard hole < heap.count else { return }
-        place(last, at: hole)
+        put(last, at: hole)
         siftDown(hole)
         siftUp(last.position)
     }
@@ -62,13 +62,13 @@ struct TimerHeap {
         first.position = -1
         let last = heap.removeLast()
         if !heap.isEmpty {
-            place(last, at: 0)
+            put(last, at: 0)
             siftDown(0)
         }
         return first
     }
 
-    private mutating func place(_ timer: LoopTimer, at index: Int) {
+    private mutating func put(_ timer: LoopTimer, at index: Int) {
         heap[index] = timer
         timer.position = index
     }
@@ -79,10 +79,10 @@ struct TimerHeap {
         while index > 0 {
             let parent = (index - 1) / 2
             guard timer.precedes(heap[parent]) else { break }
-            place(heap[parent], at: index)
+            put(heap[parent], at: index)
             index = parent
         }
-        place(timer, at: index)
+        put(timer, at: index)
     }
 
     private mutating func siftDown(_ start: Int) {
@@ -93,9 +93,9 @@ struct TimerHeap {
             guard child < heap.count else { break }
             if child + 1 < heap.count, heap[child + 1].precedes(heap[child]) { child += 1 }
             guard heap[child].precedes(timer) else { break }
-            place(heap[child], at: index)
+            put(heap[child], at: index)
             index = child
         }
-        place(timer, at: index)
+        put(timer, at: index)
     }
 }

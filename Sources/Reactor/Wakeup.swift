@@ -37,13 +37,13 @@ package final class Wakeup: @unchecked Sendable {
     /// - Throws: `CancellationError` when the task is cancelled before the signal comes.
     package func wait() async throws(CancellationError) {
         loop.preconditionOnLoop()
-        if takeSignal() { return }
+        if consumeSignal() { return }
         ticket += 1
         let ticket = ticket
         let wasSignalled = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 // Checked again: a signal may have come, because reaching this point may take a turn of the loop.
-                if takeSignal() {
+                if consumeSignal() {
                     continuation.resume(returning: true)
                 } else if Task.isCancelled {
                     continuation.resume(returning: false)
@@ -58,7 +58,7 @@ package final class Wakeup: @unchecked Sendable {
         if !wasSignalled { throw CancellationError() }
     }
 
-    private func takeSignal() -> Bool {
+    private func consumeSignal() -> Bool {
         guard isSignalled || isOpen else { return false }
         isSignalled = false
         return true

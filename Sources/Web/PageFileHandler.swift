@@ -29,7 +29,7 @@ final class PageFileHandler: WebHandler {
     }
 
     func response(to request: HTTPRequest, below _: Substring) -> HTTPResponse {
-        let wantsGzip = request["Accept-Encoding"].map(Self.takesGzip) ?? false
+        let wantsGzip = request["Accept-Encoding"].map(Self.acceptsGzip) ?? false
         let form = wantsGzip ? compressed ?? plain : plain
         // A new program may have other files: clients must ask each time, and get what has changed.
         var fields = [
@@ -57,16 +57,16 @@ final class PageFileHandler: WebHandler {
     }
 
     /// Whether the client accepts gzip (RFC 9110, section 12.5.3).
-    static func takesGzip(_ value: String) -> Bool {
-        var takes: [String: Bool] = [:]
+    static func acceptsGzip(_ value: String) -> Bool {
+        var accepted: [String: Bool] = [:]
         for entry in value.split(separator: ",") {
             let parts = entry.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
             guard let coding = parts.first else { continue }
-            takes[coding] = !parts.dropFirst().contains {
+            accepted[coding] = !parts.dropFirst().contains {
                 $0.hasPrefix("q=0") && $0.dropFirst(3).allSatisfy { ".0".contains($0) }
             }
         }
-        return takes["gzip"] ?? takes["x-gzip"] ?? takes["*"] ?? false
+        return accepted["gzip"] ?? accepted["x-gzip"] ?? accepted["*"] ?? false
     }
 
     /// Whether `If-None-Match` has a tag, by weak comparison, or `*` (RFC 9110, section 13.1.2).

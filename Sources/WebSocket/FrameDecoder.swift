@@ -16,7 +16,7 @@ package struct FrameDecoder: Sendable {
     }
 
     /// The decoder's position within a frame.
-    private enum Place: Sendable {
+    private enum State: Sendable {
         /// In the header, of which `headerCount` bytes have come.
         case header
         case payload
@@ -28,7 +28,7 @@ package struct FrameDecoder: Sendable {
 
     private let expectsMask: Bool
     private let limit: Int
-    private var place = Place.header
+    private var state = State.header
     private var fault: WebSocketFault?
 
     // The frame.
@@ -65,7 +65,7 @@ package struct FrameDecoder: Sendable {
     }
 
     /// Whether a message or a frame has begun and is incomplete.
-    package var isInside: Bool { place == .payload || headerCount > 0 || message != nil }
+    package var isInside: Bool { state == .payload || headerCount > 0 || message != nil }
 
     /// Returns the next complete item; nil when `input` is used up without one.
     ///
@@ -76,13 +76,13 @@ package struct FrameDecoder: Sendable {
         if isReturned { beginMessage() }
         do throws(WebSocketFault) {
             while true {
-                switch place {
+                switch state {
                 case .header:
-                    guard try takeHeader(from: &input) else { return nil }
+                    guard try decodeHeader(from: &input) else { return nil }
                 case .payload:
-                    try takePayload(from: &input)
+                    try decodePayload(from: &input)
                     guard taken == length else { return nil }
-                    place = .header
+                    state = .header
                     headerCount = 0
                     headerSize = 2
                     if let item = try endFrame() { return item }
@@ -108,8 +108,8 @@ package struct FrameDecoder: Sendable {
 
     // MARK: The header
 
-    /// Handles header bytes one by one, because each can be invalid by itself.
-    private mutating func takeHeader(from input: inout UnsafeRawBufferPointer) throws(WebSocketFault) -> Bool {
+    /// Decodes header bytes one by one, because each can be invalid by itself.
+    private mutating func decodeHeader(from input: inout UnsafeRawBufferPointer) throws(WebSocketFault) -> Bool {
         var used = 0
         defer { input = UnsafeRawBufferPointer(rebasing: input[used...]) }
         while headerCount < headerSize {
@@ -118,14 +118,14 @@ package struct FrameDecoder: Sendable {
             used += 1
             withUnsafeMutableBytes(of: &header) { $0[headerCount] = byte }  // at most 14 of 16
             headerCount += 1
-            if headerCount == 1 { try takeFirst(byte) }
-            if headerCount == 2 { try takeSecond(byte) }
-            if headerCount == lengthEnd, headerCount > 2 { try takeLength() }
+            if headerCount == 1 { try decodeFirst(byte) }
+            if headerCount == 2 { try decodeSecond(byte) }
+            if headerCount == lengthEnd, headerCount > 2 { try decodeLength() }
         }
         if expectsMask { key = UInt32(truncatingIfNeeded: number(headerCount - 4..<headerCount)) }
         taken = 0
         if opcode.isControl { control.removeAll(keepingCapacity: true) }
-        place = .payload
+        state = .payload
         return true
     }
 
@@ -136,7 +136,7 @@ package struct FrameDecoder: Sendable {
         withUnsafeBytes(of: header) { bytes in range.reduce(0) { $0 << 8 | UInt64(bytes[$1]) } }
     }
 
-    private mutating func takeFirst(_ byte: UInt8) throws(WebSocketFault) {
+    private mutating func decodeFirst(_ byte: UInt8) throws(WebSocketFault) {
         guard byte & 0x70 == 0 else { throw WebSocketFault(.protocolError, "set a reserved bit") }
         guard let opcode = Opcode(rawValue: byte & 0x0F) else {
             throw WebSocketFault(.protocolError, "sent a frame of the reserved kind \(byte & 0x0F)")
@@ -156,7 +156,7 @@ package struct FrameDecoder: Sendable {
         }
     }
 
-    private mutating func takeSecond(_ byte: UInt8) throws(WebSocketFault) {
+    private mutating func decodeSecond(_ byte: UInt8) throws(WebSocketFault) {
         guard (byte & 0x80 != 0) == expectsMask else {
             throw WebSocketFault(.protocolError, expectsMask ? "sent a frame without a mask" : "sent a masked frame")
         }
@@ -168,7 +168,7 @@ package struct FrameDecoder: Sendable {
         if short < 126 { try setLength(UInt64(short)) }
     }
 
-    private mutating func takeLength() throws(WebSocketFault) {
+    private mutating func decodeLength() throws(WebSocketFault) {
         let announced = number(2..<headerCount)
         guard announced >> 63 == 0 else { throw WebSocketFault(.protocolError, "sent a frame of a negative length") }
         guard announced > (headerCount == 4 ? 125 : 0xFFFF) else {
@@ -186,7 +186,7 @@ package struct FrameDecoder: Sendable {
 
     // MARK: The payload
 
-    private mutating func takePayload(from input: inout UnsafeRawBufferPointer) throws(WebSocketFault) {
+    private mutating func decodePayload(from input: inout UnsafeRawBufferPointer) throws(WebSocketFault) {
         let count = min(length - taken, input.count)
         guard count > 0 else { return }
         // In bounds: `count` is at most the number of bytes.
@@ -231,7 +231,7 @@ package struct FrameDecoder: Sendable {
         case .pong: return .pong(control)
         case .close:
             let item = try closing()
-            place = .closed
+            state = .closed
             return item
         case .text, .binary, .continuation:
             guard isFinal else {

@@ -53,6 +53,6 @@ package enum FrameEncoder {
     }
 
     private static func append(_ number: UInt64, bytes: Int, to output: inout [UInt8]) {
-        for place in (0..<bytes).reversed() { output.append(UInt8(truncatingIfNeeded: number >> (place * 8))) }
+        for index in (0..<bytes).reversed() { output.append(UInt8(truncatingIfNeeded: number >> (index * 8))) }
     }
 }

@@ -53,9 +53,9 @@ package struct HandshakeAnswer: Sendable {
             if line.last == UInt8(ascii: "\r") { line.removeLast() }
             defer { line.removeAll(keepingCapacity: true) }
             if status == nil {
-                try takeStatus()
+                try parseStatus()
             } else if !line.isEmpty {
-                try takeField()
+                try parseField()
             } else if let outcome = try end() {
                 return outcome
             }
@@ -66,7 +66,7 @@ package struct HandshakeAnswer: Sendable {
     private static let notHTTP = HandshakeFault(.answer, "does not speak HTTP")
 
     /// `HTTP/1.1 101 Switching Protocols`
-    private mutating func takeStatus() throws(HandshakeFault) {
+    private mutating func parseStatus() throws(HandshakeFault) {
         let start = Self.version.count
         guard line.count >= start + 5, line[..<start].elementsEqual(Self.version),
             line[start] == UInt8(ascii: "1") || line[start] == UInt8(ascii: "0"), line[start + 1] == 0x20
@@ -82,7 +82,7 @@ package struct HandshakeAnswer: Sendable {
         self.status = status
     }
 
-    private mutating func takeField() throws(HandshakeFault) {
+    private mutating func parseField() throws(HandshakeFault) {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0,
             line[..<colon].allSatisfy({ $0 > 0x20 && $0 < 0x7F })
         else { throw HandshakeFault(.answer, "sent a header that is none") }

@@ -41,7 +41,7 @@ final class ListeningPort: @unchecked Sendable {
     ///
     /// - Throws: `UsageError` when other machines can reach it and the options do not say who may.
     static func inherited(_ options: Options, environment: [String: String]) throws(UsageError) -> ListeningPort? {
-        guard let socket = InheritedSockets.take(.http, environment: environment) else { return nil }
+        guard let socket = InheritedSockets.claim(.http, environment: environment) else { return nil }
         let port = ListeningPort(socket, at: nil)
         try port.check(options)
         return port

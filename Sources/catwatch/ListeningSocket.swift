@@ -36,7 +36,7 @@ final class ListeningSocket: @unchecked Sendable {
     /// - Throws: `UsageError` when it is not a Unix socket: at a port, requests (for example, from a browser on any
     ///   site) are only checked over HTTP.
     static func inherited(environment: [String: String]) throws(UsageError) -> ListeningSocket? {
-        guard let socket = InheritedSockets.take(.feed, environment: environment) else { return nil }
+        guard let socket = InheritedSockets.claim(.feed, environment: environment) else { return nil }
         guard let address = try? SocketAddress(of: socket), address.isLocal else {
             throw UsageError(
                 "the service manager's socket is no Unix socket; FileDescriptorName=http serves the page at it",

@@ -33,7 +33,7 @@ enum NatsCheck {
             defer { broker.close() }
             try broker.connect()
             let stream = try broker.stream(source.stream)
-            if stream.mayTake(source.subject) {
+            if stream.mayStore(source.subject) {
                 let left = try broker.read(source.subject, of: source.stream, from: .lastOfEach, isBrief: true)
                 if left > 0 { _ = try broker.next() }
             } else {
@@ -65,7 +65,7 @@ enum NatsCheck {
         }
         do throws(NatsFault) {
             let stream = try broker.stream(settings.stream)
-            if !stream.takes(subject) {
+            if !stream.stores(subject) {
                 problems.append("stream \(settings.stream) takes \(stream.subjectsText), and not \(subject)")
             }
             if let most = stream.mostMessage, most < needed {

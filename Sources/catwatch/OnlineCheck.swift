@@ -109,12 +109,12 @@ actor OnlineCheck {
             var splitter = LineSplitter(limit: 2 << 20)
             span.withUnsafeBytes { splitter.push(Bytes($0)) }
             while let line = splitter.next() {
-                if case .line(let bytes) = line { take(bytes) }
+                if case .line(let bytes) = line { handle(bytes) }
             }
         }
     }
 
-    private func take(_ bytes: Bytes) {
+    private func handle(_ bytes: Bytes) {
         guard let line = try? LineDecoder.decode(bytes), let name = line.source else { return }
         // A line about a source of a fleet's member counts for the source that stands for the member.
         let source = line.agent.map { SourceDescription(agent: $0).name } ?? name

@@ -96,14 +96,14 @@ actor OutputRunner {
         switch purpose {
         case .file(let path):
             let last = lastFile?.path == path ? lastFile?.end : nil
-            let place = await (former?.output as? FileOutput)?.takePlace() ?? last
+            let place = await (former?.output as? FileOutput)?.handOverEnd() ?? last
             guard let (output, run) = factory.file(path, from: place) else {
                 if let reader = place?.reader { await factory.store.close(reader) }
                 return await factory.notices.say("catwatch: --output-file: there is no thread left for it\n")
             }
             start(purpose, output, run)
         case .push(let target):
-            let (output, run) = factory.push(to: target, from: await (former?.output as? PushOutput)?.takeReader())
+            let (output, run) = factory.push(to: target, from: await (former?.output as? PushOutput)?.handOverReader())
             start(purpose, output, run)
         case .fixed, .feed, .page: break
         }
@@ -193,7 +193,7 @@ actor OutputRunner {
         await end(leaving, within: Self.drainTime)
         for slot in leaving where !followed.contains(slot.number) {
             guard case .file(let path) = slot.purpose, let file = slot.output as? FileOutput else { continue }
-            lastFile = await file.takePlace().map { (path, $0) }
+            lastFile = await file.handOverEnd().map { (path, $0) }
         }
         // Once the feed has ended, only outputs that replace another one are started.
         for (purpose, former) in beginnings where !isEnding || former != nil { await start(purpose, after: former) }

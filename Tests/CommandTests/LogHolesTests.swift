@@ -26,7 +26,7 @@ import Testing
             next = last?.next ?? next
             if most == count { try journal.alter(change) }
         }
-        return (holes.take(), gaps)
+        return (holes.report(), gaps)
     }
 
     private func journal() throws -> Lines {
@@ -79,7 +79,7 @@ import Testing
             }
             holes.goOn(in: nil)
         }
-        #expect(holes.take() == nil)
+        #expect(holes.report() == nil)
     }
 
     /// As somebody makes them up: lines that a `gap` says are missing, and places and numbers at their bounds.

@@ -20,13 +20,13 @@ import Testing
         return store
     }
 
-    private static func places(
-        _ scan: JournalRows, _ places: ClosedRange<JournalPlace> = .first...(.last), isReversed: Bool = false,
+    private static func rowIDs(
+        _ scan: JournalRows, _ rowIDs: ClosedRange<JournalPlace> = .first...(.last), isReversed: Bool = false,
         atMost most: Int = 4_096
     ) throws -> [JournalPlace] {
         var found: [JournalPlace] = []
-        let last = try scan.rows(in: places, isReversed: isReversed, atMost: most) { row in
-            found.append(row.place)
+        let last = try scan.rows(in: rowIDs, isReversed: isReversed, atMost: most) { row in
+            found.append(row.rowID)
             return true
         }
         #expect(last == found.last)
@@ -36,12 +36,12 @@ import Testing
     @Test func rowsComeInTheirOrderAndNoMoreThanAreAskedFor() throws {
         let store = try makeJournal(runs: 2)
         let scan = try JournalRows(path: path)
-        let all = try Self.places(scan)
+        let all = try Self.rowIDs(scan)
         #expect(all.count == 20 && all == all.sorted())
         #expect(all.map(\.run) == Array(repeating: 1, count: 10) + Array(repeating: 2, count: 10))
-        #expect(try Self.places(scan, isReversed: true) == all.reversed())
-        #expect(try Self.places(scan, atMost: 3) == Array(all.prefix(3)))
-        #expect(try Self.places(scan, all[5]...all[12]) == Array(all[5...12]))
+        #expect(try Self.rowIDs(scan, isReversed: true) == all.reversed())
+        #expect(try Self.rowIDs(scan, atMost: 3) == Array(all.prefix(3)))
+        #expect(try Self.rowIDs(scan, all[5]...all[12]) == Array(all[5...12]))
         store.close()
     }
 
@@ -53,7 +53,7 @@ import Testing
         _ = try scan.rows(in: .first...(.last)) { _ in false }
         _ = try scan.run(1)
         _ = try scan.stats(at: .last)
-        _ = try scan.places(from: Timestamp(seconds: 0), until: nil)
+        _ = try scan.rowIDs(from: Timestamp(seconds: 0), until: nil)
         _ = try scan.reach(of: .first...(.last))
         let writer = try SQLiteDatabase(path, .write)
         // The first column says whether a reader was in the way.
@@ -64,22 +64,22 @@ import Testing
     @Test func timesAreBetweenPlaces() throws {
         let store = try makeJournal()
         let scan = try JournalRows(path: path)
-        let all = try Self.places(scan)
+        let all = try Self.rowIDs(scan)
         let first = Timestamp(seconds: 1_000_000)
-        #expect(try scan.places(from: nil, until: nil) == .first...(.last))
-        #expect(try scan.places(from: first + .seconds(2), until: first + .seconds(5)) == all[2]...all[4])
-        #expect(try scan.places(from: first + .seconds(10), until: nil) == nil)
-        #expect(try scan.places(from: nil, until: first) == nil)
+        #expect(try scan.rowIDs(from: nil, until: nil) == .first...(.last))
+        #expect(try scan.rowIDs(from: first + .seconds(2), until: first + .seconds(5)) == all[2]...all[4])
+        #expect(try scan.rowIDs(from: first + .seconds(10), until: nil) == nil)
+        #expect(try scan.rowIDs(from: nil, until: first) == nil)
         store.close()
     }
 
     @Test func theReachGoesFromRunToRun() throws {
         let store = try makeJournal(runs: 3)
         let scan = try JournalRows(path: path)
-        let all = try Self.places(scan)
+        let all = try Self.rowIDs(scan)
         let reach = try scan.reach(of: .first...(.last))
         #expect(reach.total == 30)
-        for (index, place) in all.enumerated() { #expect(reach.count(before: place) == index) }
+        for (index, rowID) in all.enumerated() { #expect(reach.count(before: rowID) == index) }
         #expect(reach.count(before: .first) == 0 && reach.count(before: .last) == 29)
         let part = try scan.reach(of: all[5]...all[24])
         #expect(part.total == 20 && part.count(before: all[5]) == 0 && part.count(before: all[14]) == 9)
@@ -107,7 +107,7 @@ import Testing
             return fcntl(file.number, 36, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
         }
         let scan = try JournalRows(path: path)
-        #expect(try Self.places(scan).count == 10)
+        #expect(try Self.rowIDs(scan).count == 10)
         #expect(isLocked)
         #expect(!scan.hasMoved)
         #expect(isLocked)

@@ -30,12 +30,12 @@ import Testing
             let numbers = try await loop.offload(to: reader.loop) {
                 let history = store.history()
                 var numbers: [Int] = []
-                var place: JournalPlace?
+                var rowID: JournalPlace?
                 while true {
                     let isLast = isWritten.withLock(\.self)
-                    if let page = try history.page(JournalQuery(), behind: place, bytes: 1 << 12) {
+                    if let page = try history.page(JournalQuery(), behind: rowID, bytes: 1 << 12) {
                         numbers += Array(page.sequences)
-                        place = page.last
+                        rowID = page.last
                     } else if isLast {
                         return numbers
                     }

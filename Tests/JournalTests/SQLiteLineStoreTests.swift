@@ -22,7 +22,7 @@ import Testing
         #expect(page.run.name == "one" && page.sequences == 1...3)
         #expect(page.lines.count { $0 == 0x0A } == 3)
         #expect(page.stats?.starts(with: #"{"type":"stats""#.utf8) == true)
-        #expect(page.last == (try history.place(of: 3, in: "one")))
+        #expect(page.last == (try history.rowID(of: 3, in: "one")))
         #expect(try history.page(JournalQuery(), behind: page.last, bytes: 1 << 16) == nil)
         #expect(try store.open() == JournalOpening(lastRun: LastRun(name: "one", durable: 3, ended: nil)))
         store.close()
@@ -71,8 +71,8 @@ import Testing
                 + LineReader.numbers("one", 4...5))
         // Each number is found where it is.
         for (number, next) in [(1, 2), (3, 1), (4, 5)] {
-            let place = try #require(try history.place(of: number, in: "one"))
-            let page = try #require(try history.page(JournalQuery(), behind: place, bytes: 1))
+            let rowID = try #require(try history.rowID(of: number, in: "one"))
+            let page = try #require(try history.page(JournalQuery(), behind: rowID, bytes: 1))
             #expect(page.sequences == next...next)
         }
         #expect(try store.open().lastRun == LastRun(name: "one", durable: 5, ended: nil))
@@ -88,7 +88,7 @@ import Testing
         let history = SQLiteHistory(path: path)
         let numbers = try LineReader.numbers(history)
         #expect(numbers == ["one:1", "one:2", "one:3-\(far - 1)", "one:\(far)", "one:\(far + 1)"])
-        #expect(try history.place(of: far + 1, in: "one") == LineReader.pages(history).last?.last)
+        #expect(try history.rowID(of: far + 1, in: "one") == LineReader.pages(history).last?.last)
         #expect(try store.open().lastRun?.durable == far + 1)
         try store.commit([feed.greeting] + feed.add(1), at: now)
         #expect(try LineReader.numbers(history).count == 6)
@@ -199,10 +199,10 @@ import Testing
         try store.commit([one.greeting] + one.add(2), at: now)
         try SQLiteFile.run("DELETE FROM lines WHERE id >> 36 = 1; DELETE FROM runs WHERE run = 1", in: path)
         let history = SQLiteHistory(path: path)
-        #expect(try history.place(of: 2, in: "one") == JournalPlace(id: 3 << 36))
-        #expect(try history.place(of: 4, in: "one") == JournalPlace(id: 3 << 36))
-        #expect(try history.place(of: 5, in: "one") == JournalPlace(id: 3 << 36 | 1))
-        #expect(try history.place(of: 2, in: "three") == nil)
+        #expect(try history.rowID(of: 2, in: "one") == JournalPlace(id: 3 << 36))
+        #expect(try history.rowID(of: 4, in: "one") == JournalPlace(id: 3 << 36))
+        #expect(try history.rowID(of: 5, in: "one") == JournalPlace(id: 3 << 36 | 1))
+        #expect(try history.rowID(of: 2, in: "three") == nil)
     }
 
     @Test func keepsAHelloWithoutItsNewline() throws {

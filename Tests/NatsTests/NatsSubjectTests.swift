@@ -20,7 +20,7 @@ import Testing
     func aStreamMayTakeWhatOverlaps(_ subject: String, _ pattern: String, _ may: Bool) {
         var stream = NatsStream()
         stream.subjects = ["other", subject]
-        #expect(stream.mayTake(pattern) == may)
+        #expect(stream.mayStore(pattern) == may)
     }
 
     @Test(arguments: [

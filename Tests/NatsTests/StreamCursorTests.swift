@@ -20,7 +20,7 @@ import Testing
         // It was not taken.
         #expect(cursor.begin(on: Self.stream(last: 9)) == .time(5))
         #expect(cursor.see(Self.message(4, number: 1)) == .next)
-        cursor.take(Self.message(4, number: 1))
+        cursor.advance(past: Self.message(4, number: 1))
         #expect(cursor.begin(on: Self.stream(last: 9)) == .sequence(4))
     }
 
@@ -38,9 +38,9 @@ import Testing
         var cursor = StreamCursor(from: .sequence(1))
         _ = cursor.begin(on: Self.stream(last: 9))
         #expect(cursor.see(Self.message(3, number: 1)) == .next)
-        cursor.take(Self.message(3, number: 1))
+        cursor.advance(past: Self.message(3, number: 1))
         #expect(cursor.see(Self.message(8, number: 2)) == .next)
-        cursor.take(Self.message(8, number: 2))
+        cursor.advance(past: Self.message(8, number: 2))
         #expect(cursor.see(Self.message(9, number: 4)) == .hole)
         #expect(cursor.begin(on: Self.stream(last: 9)) == .sequence(8))
         // Also the first one may be missing.
@@ -50,7 +50,7 @@ import Testing
     @Test func whatComesAgainIsKnown() {
         var cursor = StreamCursor(from: .sequence(1))
         _ = cursor.begin(on: Self.stream(last: 9))
-        cursor.take(Self.message(3, number: 1))
+        cursor.advance(past: Self.message(3, number: 1))
         #expect(cursor.see(Self.message(3, number: 1)) == .known)
         #expect(cursor.see(Self.message(4, number: 2)) == .next)
     }
@@ -60,12 +60,12 @@ import Testing
         let minute: Int64 = 60_000_000_000
         var cursor = StreamCursor(from: .sequence(8))
         _ = cursor.begin(on: Self.stream(last: 9))
-        cursor.take(Self.message(8, number: 1, time: 10 * minute))
+        cursor.advance(past: Self.message(8, number: 1, time: 10 * minute))
         // Also when the first consumer breaks before it has delivered anything.
         for _ in 0..<2 { #expect(cursor.begin(on: Self.stream(last: last, created: created)) == .time(8 * minute)) }
         // Its numbers have nothing to do with those before.
         #expect(cursor.see(Self.message(1, number: 1)) == .next)
-        cursor.take(Self.message(1, number: 1, time: 9 * minute))
+        cursor.advance(past: Self.message(1, number: 1, time: 9 * minute))
         #expect(cursor.begin(on: Self.stream(last: last, created: created)) == .sequence(1))
     }
 
@@ -84,7 +84,7 @@ import Testing
         for first in [StreamCursor(from: .sequence(1)), StreamCursor(from: .sequence(1), passing: 30)] {
             var cursor = first
             _ = cursor.begin(on: Self.stream(last: 40))
-            cursor.take(Self.message(35, number: 1, time: 10 * minute))
+            cursor.advance(past: Self.message(35, number: 1, time: 10 * minute))
             #expect(cursor.begin(on: Self.stream(last: 40)) == .sequence(35))
             #expect(cursor.see(Self.message(35, number: 1, time: 11 * minute)) == .other)
             #expect(cursor.begin(on: Self.stream(last: 40)) == .time(8 * minute))
@@ -97,7 +97,7 @@ import Testing
         for next in [(sequence: UInt64(8), StreamCursor.Verdict.known), (9, .next), (20, .next)] {
             var cursor = StreamCursor(from: .sequence(1))
             _ = cursor.begin(on: Self.stream(last: 9))
-            cursor.take(Self.message(8, number: 1, time: 5))
+            cursor.advance(past: Self.message(8, number: 1, time: 5))
             #expect(cursor.begin(on: Self.stream(last: 20)) == .sequence(8))
             // A server's clock may have been set back.
             #expect(cursor.see(Self.message(next.sequence, number: 1, time: next.sequence == 8 ? 5 : 4)) == next.1)
@@ -115,7 +115,7 @@ import Testing
             message.subject = "s.\(agent)"
             #expect(cursor.see(message) == verdict, "\(number)")
             // What is passed over is behind it.
-            if verdict == .known { #expect(cursor.place == message.sequence) } else { cursor.take(message) }
+            if verdict == .known { #expect(cursor.position == message.sequence) } else { cursor.advance(past: message) }
         }
         #expect(cursor.begin(on: Self.stream(last: 2)) == .time(5 - 120_000_000_000))
         #expect(cursor.see(Self.message(1, number: 1)) == .next)
@@ -132,7 +132,7 @@ import Testing
     @Test func anEmptiedStreamIsTheSame() {
         var cursor = StreamCursor(from: .sequence(1))
         _ = cursor.begin(on: Self.stream(last: 9))
-        cursor.take(Self.message(9, number: 1))
+        cursor.advance(past: Self.message(9, number: 1))
         #expect(cursor.begin(on: Self.stream(last: 9)) == .sequence(9))
     }
 }

@@ -16,7 +16,7 @@ import Testing
             for (place, step) in (life["steps"]?.elements ?? []).map(\.elements).enumerated() {
                 let (one, other) = (Int64(step[1].number ?? 0), Int64(step[2].number ?? 0))
                 if step[0].string == "note" {
-                    clock.note(Timestamp(seconds: one), local: Timestamp(seconds: other))
+                    clock.record(Timestamp(seconds: one), local: Timestamp(seconds: other))
                 } else {
                     let about = "\(life["about"]?.string ?? "") step \(place)"
                     #expect(clock.time(Timestamp(seconds: one)) == Timestamp(seconds: other), "\(about)")
@@ -27,9 +27,9 @@ import Testing
 
     @Test func extremeTimesAreNotAddedUp() {
         var clock = AgentClock()
-        clock.note(Timestamp(microseconds: .max), local: Timestamp(microseconds: .min))
+        clock.record(Timestamp(microseconds: .max), local: Timestamp(microseconds: .min))
         #expect(!clock.isKnown)
-        clock.note(Timestamp(microseconds: .max), local: at(0))
+        clock.record(Timestamp(microseconds: .max), local: at(0))
         #expect(clock.time(Timestamp(microseconds: .max)) == Timestamp(microseconds: .max))
     }
 

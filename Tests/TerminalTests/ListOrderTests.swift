@@ -116,7 +116,7 @@ import Testing
     func calculationsAreThoseOfTheVectors(_ name: String) throws {
         for life in try VectorFiles.elements("lives", of: name, in: "fibonacci") {
             var runs = FibonacciRuns()
-            for line in VectorFiles.lines(life["lines"]) { runs.take(try LineDecoder.decode(Bytes(line))) }
+            for line in VectorFiles.lines(life["lines"]) { runs.apply(try LineDecoder.decode(Bytes(line))) }
             let state = VectorJSON.object(runs.sources.mapValues(\.vector))
             let about = life["about"]?.string ?? ""
             #expect(state.difference(from: try #require(life["sources"])) == nil, "\(about)")

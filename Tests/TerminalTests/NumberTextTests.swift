@@ -68,7 +68,7 @@ import Testing
             #expect(axis.marks.count == marks.count && zip(axis.marks, marks).allSatisfy(isNear), "\(vector.text)")
             #expect(axis.marks.map(axis.label) == vector["labels"]?.elements.compactMap(\.string), "\(vector.text)")
             for place in vector["places"]?.elements.map(\.elements) ?? [] {
-                #expect(isNear(axis.place(of: place[0].number ?? .nan), place[1]), "\(place[0].text) \(vector.text)")
+                #expect(isNear(axis.position(of: place[0].number ?? .nan), place[1]), "\(place[0].text) \(vector.text)")
             }
         }
     }
@@ -81,7 +81,7 @@ import Testing
                 let axis = ValueAxis([first, second], isLog: isLog, count: 6)
                 #expect(axis.low < axis.high && axis.low.isFinite && axis.high.isFinite, "\(first), \(second)")
                 #expect(axis.marks.count <= 64)
-                for value in values { #expect(-1...2 ~= axis.place(of: value), "\(first), \(second), \(value)") }
+                for value in values { #expect(-1...2 ~= axis.position(of: value), "\(first), \(second), \(value)") }
             }
         }
     }

@@ -149,12 +149,12 @@ import Testing
     @Test func theOldestGoWhenTimeGoesOn() {
         var past = past()
         for second in 0..<1_000 {
-            past.take(live: live(second + 2, Self.at(Double(second))), at: Self.at(Double(second)))
+            past.handle(live: live(second + 2, Self.at(Double(second))), at: Self.at(Double(second)))
         }
         let all = windows(past)
         #expect((300...304).contains(all.count) && all.last?.first == 999 && all.first?.first ?? 0 > 690)
         // What is older than that does not come back in their place.
-        past.take(live: live(2_000, Self.at(999 - 604), 9), at: Self.at(999))
+        past.handle(live: live(2_000, Self.at(999 - 604), 9), at: Self.at(999))
         #expect(windows(past) == all)
     }
 
@@ -259,7 +259,7 @@ import Testing
             for left in (0..<wait).reversed() {
                 #expect(past.request == nil)
                 sequence += 1
-                past.take(live: live(sequence, Self.at(-1)), at: Self.at(-1))
+                past.handle(live: live(sequence, Self.at(-1)), at: Self.at(-1))
                 #expect((past.request != nil) == (left == 0))
             }
         }
@@ -279,9 +279,9 @@ import Testing
     /// Whoever writes lines dates them as they like.
     @Test(arguments: [40.0, 299, 301, 303, 606, 86_400, 1e9]) func aLineDatedAheadTakesNobodysPlace(ahead: Double) {
         var past = past()
-        past.take(live: live(9, Self.at(-3), 5), at: Self.at(-2))
-        past.take(live: live(10, Self.at(ahead), 9), at: Self.at(-2))
-        for second in 0..<300 { past.take(live: live(second + 11, Self.at(-300 + Double(second))), at: Self.at(-1)) }
+        past.handle(live: live(9, Self.at(-3), 5), at: Self.at(-2))
+        past.handle(live: live(10, Self.at(ahead), 9), at: Self.at(-2))
+        for second in 0..<300 { past.handle(live: live(second + 11, Self.at(-300 + Double(second))), at: Self.at(-1)) }
         let shown = windows(past).filter { $0[0] < 0 }
         #expect(shown.count == 300 && shown.map { $0[2] }.reduce(0, +) == 301)
         // It comes into sight where it is not too far ahead.
@@ -383,7 +383,7 @@ import Testing
 extension FeedScript {
     /// Line 4, as it comes while a journal is read.
     fileprivate func sequence4(into past: inout PastSeries) {
-        past.take(
+        past.handle(
             live: Line(
                 seq: 4, time: now, type: "s", source: "s",
                 body: .data(.init(series: "s", value: 4, text: nil, data: nil, truncated: false))),

@@ -144,7 +144,7 @@ private actor SimulatedPast: PastFeed {
         (self.loop, self.answer) = (loop, answer)
     }
 
-    func read(_ request: PastRequest, take: @escaping @Sendable ([UInt8]) async -> Bool) async throws {
+    func read(_ request: PastRequest, receive: @escaping @Sendable ([UInt8]) async -> Bool) async throws {
         requests.append(request)
         readers += 1
         mostReaders = max(mostReaders, readers)
@@ -153,7 +153,7 @@ private actor SimulatedPast: PastFeed {
         switch answer(request) {
         case .lines(let lines):
             for line in [PastSeriesTests.hello("old")] + lines + [PastSeriesTests.bye] {
-                guard await take(Array((line + "\n").utf8)) else { return }
+                guard await receive(Array((line + "\n").utf8)) else { return }
             }
         case .failure(let reason): throw PastFailure(reason)
         case .silence: try await loop.sleep(for: .seconds(100_000))

@@ -33,7 +33,7 @@ package struct FleetStage: Sendable {
     /// The numbered lines since the last time, and how often was greeted.
     package func read() async -> (lines: [String], greetings: Int) {
         var (lines, greetings): ([String], Int) = ([], 0)
-        while let delivery = await store.take(for: reader) {
+        while let delivery = await store.dequeue(for: reader) {
             switch delivery {
             case .lines(let span):
                 let text = span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }

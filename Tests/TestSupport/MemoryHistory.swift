@@ -8,7 +8,7 @@ package import Reactor
 package final class MemoryHistory: LineHistory, @unchecked Sendable {
     /// A line, or a `gap` of several.
     package struct Row {
-        package let place: JournalPlace
+        package let rowID: JournalPlace
         package let numbers: ClosedRange<Int>
         package let time: Timestamp
         /// With its newline.
@@ -39,20 +39,20 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
 
     /// Keeps what is said of the sources, from a line of the run that was begun last on.
     package func tell(_ stats: [UInt8], from sequence: Int) {
-        runs[runs.count - 1].stats.append((place(of: sequence, in: runs[runs.count - 1].run), stats))
+        runs[runs.count - 1].stats.append((rowID(of: sequence, in: runs[runs.count - 1].run), stats))
     }
 
     /// Keeps a line without its newline, or a `gap` of several, of the run that was begun last.
     package func add(_ bytes: [UInt8], _ numbers: ClosedRange<Int>, _ time: Timestamp) {
-        let place = place(of: numbers.lowerBound, in: runs[runs.count - 1].run)
-        rows.append(Row(place: place, numbers: numbers, time: time, bytes: bytes + [0x0A]))
+        let rowID = rowID(of: numbers.lowerBound, in: runs[runs.count - 1].run)
+        rows.append(Row(rowID: rowID, numbers: numbers, time: time, bytes: bytes + [0x0A]))
     }
 
     /// Lets go of the oldest rows, and of the runs before the first one that is left.
     package func drop(_ count: Int) { rows.removeFirst(count) }
 
     /// Which run a row is of.
-    package func run(of row: Row) -> String { runs[Int(row.place.id >> 36) - 1].run.name }
+    package func run(of row: Row) -> String { runs[Int(row.rowID.id >> 36) - 1].run.name }
 
     /// The rows of a run.
     package func rows(of run: String) -> ArraySlice<Row> {
@@ -61,7 +61,7 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
         return rows[partition { $0.id >> 36 >= number }..<end]
     }
 
-    private func place(of sequence: Int, in run: JournalRun) -> JournalPlace {
+    private func rowID(of sequence: Int, in run: JournalRun) -> JournalPlace {
         JournalPlace(id: run.number << 36 | min(Int64(sequence) - Int64(run.base), 1 << 36 - 1))
     }
 
@@ -69,23 +69,23 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
         if let failsAfter, pages >= failsAfter { throw JournalFault(.disk, "no disk") }
     }
 
-    package func place(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
+    package func rowID(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
         try fail()
         let named = runs.map(\.run).filter { $0.name == run }
         guard let found = named.last(where: { $0.base <= sequence }) ?? named.first,
-            found.number == runs.count || rows.first.map({ $0.place.id >> 36 <= found.number }) ?? false
+            found.number == runs.count || rows.first.map({ $0.rowID.id >> 36 <= found.number }) ?? false
         else { return nil }
-        return place(of: max(sequence, found.base), in: found)
+        return rowID(of: max(sequence, found.base), in: found)
     }
 
     package func page(
-        _ query: JournalQuery, behind place: JournalPlace?, bytes: Int
+        _ query: JournalQuery, behind rowID: JournalPlace?, bytes: Int
     ) throws(JournalFault) -> JournalPage? {
         try fail()
         pages += 1
         mostBytes = max(mostBytes, bytes)
-        // Rows are in the order of their places.
-        let end = place.map { place in partition { query.isReversed ? $0 >= place : $0 > place } }
+        // Rows are in the order of their row ids.
+        let end = rowID.map { rowID in partition { query.isReversed ? $0 >= rowID : $0 > rowID } }
         var index = query.isReversed ? (end ?? rows.count) - 1 : end ?? 0
         var lines: [UInt8] = []
         var first: Row?
@@ -96,7 +96,7 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
             index += query.isReversed ? -1 : 1
             if let from = query.from, row.time < from { continue }
             if let until = query.until, row.time >= until { continue }
-            if let first, first.place.id >> 36 != row.place.id >> 36 || lines.count >= bytes { break }
+            if let first, first.rowID.id >> 36 != row.rowID.id >> 36 || lines.count >= bytes { break }
             let known = first == nil ? row.numbers : numbers
             numbers =
                 min(known.lowerBound, row.numbers.lowerBound)...max(known.upperBound, row.numbers.upperBound)
@@ -104,19 +104,19 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
             (first, last) = (first ?? row, row)
         }
         guard let first, let last else { return nil }
-        let (run, stats) = runs[Int(first.place.id >> 36) - 1]
-        let oldest = min(first.place, last.place)
+        let (run, stats) = runs[Int(first.rowID.id >> 36) - 1]
+        let oldest = min(first.rowID, last.rowID)
         return JournalPage(
-            run: run, stats: (stats.last { $0.from <= oldest } ?? stats.first)?.bytes, lines: lines, last: last.place,
+            run: run, stats: (stats.last { $0.from <= oldest } ?? stats.first)?.bytes, lines: lines, last: last.rowID,
             sequences: numbers)
     }
 
-    /// Where the first row is whose place is as asked for, as all behind it are.
+    /// Where the first row is whose row id is as asked for, as all behind it are.
     private func partition(_ isBehind: (JournalPlace) -> Bool) -> Int {
         var (low, high) = (0, rows.count)
         while low < high {
             let middle = (low + high) / 2
-            if isBehind(rows[middle].place) { high = middle } else { low = middle + 1 }
+            if isBehind(rows[middle].rowID) { high = middle } else { low = middle + 1 }
         }
         return low
     }

@@ -9,7 +9,7 @@ import Testing
         ("gzip;q=0.5", true), ("*", true), ("*;q=0", false), ("identity", false), ("", false), ("GZIP", true),
         ("gzip ; Q=0", false), ("x-gzip", true), ("notgzip", false), ("br;q=1, gzip;q=0.01", true),
         ("*, gzip;q=0", false), ("gzip;q=0, *;q=1", false), ("*;q=0, gzip", true),
-    ]) func knowsWhoTakesGzip(value: String, takes: Bool) { #expect(PageFileHandler.takesGzip(value) == takes) }
+    ]) func knowsWhoTakesGzip(value: String, takes: Bool) { #expect(PageFileHandler.acceptsGzip(value) == takes) }
 
     @Test(arguments: [
         (#""a""#, true), (#"W/"a""#, true), (#""b", "a""#, true), ("*", true), (#""b""#, false), ("", false),

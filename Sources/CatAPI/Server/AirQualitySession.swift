@@ -73,14 +73,14 @@ final class AirQualitySession {
                     continue
                 }
                 if count == 0 { break }
-                take(UnsafeRawBufferPointer(rebasing: buffer.memory[..<count]))
+                handle(UnsafeRawBufferPointer(rebasing: buffer.memory[..<count]))
                 if count == buffer.memory.count { try await loop.sleep(for: .zero) }
             }
         } catch {}  // it is gone
         close()
     }
 
-    private func take(_ bytes: UnsafeRawBufferPointer) {
+    private func handle(_ bytes: UnsafeRawBufferPointer) {
         guard !isMute else { return }
         var input = bytes
         do throws(WebSocketFault) {

@@ -49,13 +49,13 @@ extension Board {
         for point in points(of: series) {
             let index = Window.index(of: point.time, width: width)
             // Points arrive nearly in order, so the index is nearly always the last.
-            var place = windows.endIndex
-            while place > 0, windows[place - 1].index > index { place -= 1 }
-            if place > 0, windows[place - 1].index == index {
-                windows[place - 1].add(point.value, time: point.microseconds, sequence: point.sequence)
+            var position = windows.endIndex
+            while position > 0, windows[position - 1].index > index { position -= 1 }
+            if position > 0, windows[position - 1].index == index {
+                windows[position - 1].add(point.value, time: point.microseconds, sequence: point.sequence)
             } else {
                 windows.insert(
-                    Window(index: index, value: point.value, time: point.time, sequence: point.sequence), at: place)
+                    Window(index: index, value: point.value, time: point.time, sequence: point.sequence), at: position)
             }
         }
         return windows

@@ -300,7 +300,7 @@ package struct Board: Sendable {
         let time = line.time
         switch line.body {
         case .data(let data):
-            plot(data.value, time, sequence, in: take(data, source: source, time: time, sequence: sequence))
+            plot(data.value, time, sequence, in: add(data, source: source, time: time, sequence: sequence))
             guard let index = sourceIndex(source, time: time) else { return }
             enter(.ok, index, at: time)
             sources[index].events += 1
@@ -380,7 +380,7 @@ package struct Board: Sendable {
     private mutating func advance(to sequence: Int, time: Timestamp) -> Bool {
         guard sequence > lastSequence else { return false }
         if isRunning, hello?.filtered != true, sequence > lastSequence + 1 {
-            note(from: lastSequence + 1, to: sequence - 1, reason: "hole", time: time)
+            addGap(from: lastSequence + 1, to: sequence - 1, reason: "hole", time: time)
         }
         isRunning = true
         lastSequence = sequence
@@ -391,19 +391,19 @@ package struct Board: Sendable {
     private mutating func miss(from: Int, to: Int, reason: String, time: Timestamp) {
         guard to > lastSequence else { return }
         let first = Swift.max(from, lastSequence + 1)
-        if first <= to { note(from: first, to: to, reason: reason, time: time) }
+        if first <= to { addGap(from: first, to: to, reason: reason, time: time) }
         lastSequence = to
         isRunning = true
     }
 
-    private mutating func note(from: Int, to: Int, reason: String, time: Timestamp) {
+    private mutating func addGap(from: Int, to: Int, reason: String, time: Timestamp) {
         gaps.append(BoardGap(from: from, to: to, reason: reason.cut(to: Self.longestText), time: time))
         gapCount += 1
         missed = missed.addingSaturated(to - from).addingSaturated(1)
     }
 
     /// Rule 4: adds an event to a series; returns the series' index, nil when it is refused.
-    private mutating func take(_ data: Line.Data, source: String, time: Timestamp, sequence: Int) -> Int? {
+    private mutating func add(_ data: Line.Data, source: String, time: Timestamp, sequence: Int) -> Int? {
         guard let index = seriesIndex(data.series, source: source) else { return nil }
         series[index].events += 1
         let old = series[index].event
@@ -462,15 +462,15 @@ package struct Board: Sendable {
             windowCount -= series[index].windows.count
             series[index].windows = []
         }
-        var place = series[index].windows.endIndex
-        while place > 0, series[index].windows[place - 1].start > window.start { place -= 1 }
-        if place > 0, series[index].windows[place - 1].start == window.start {
-            if series[index].windows[place - 1].revision <= window.revision {
-                series[index].windows[place - 1] = window
+        var position = series[index].windows.endIndex
+        while position > 0, series[index].windows[position - 1].start > window.start { position -= 1 }
+        if position > 0, series[index].windows[position - 1].start == window.start {
+            if series[index].windows[position - 1].revision <= window.revision {
+                series[index].windows[position - 1] = window
             }
             return
         }
-        series[index].windows.insert(window, at: place)
+        series[index].windows.insert(window, at: position)
         windowCount += 1
         let past = expiry(at: window.start)
         while series[index].windows.count > 1, let first = series[index].windows.first,
@@ -488,7 +488,7 @@ package struct Board: Sendable {
     /// Rule 5: returns the shared name of a band or a trend.
     private mutating func word(_ name: String) -> String? {
         let word = Name(LineEncoder.cut(name, at: Self.longestWord))
-        if let place = words.firstIndex(of: word) { return words[place].text }
+        if let index = words.firstIndex(of: word) { return words[index].text }
         guard words.count < limits.words else { return nil }
         words.insert(word)
         return word.text
@@ -506,7 +506,7 @@ package struct Board: Sendable {
     /// Rule 6: replaces the base of all endpoints.
     private mutating func rebase(asOf sequence: Int, _ said: [Line.Endpoint]) {
         let known = endpoints
-        let places = endpointsByName
+        let indices = endpointsByName
         endpoints = []
         endpointsByName = [:]
         endpointNameBytes = 0
@@ -515,7 +515,7 @@ package struct Board: Sendable {
             let name = EndpointName(endpoint.endpoint, endpoint.source)
             guard endpointsByName[name] == nil, let index = endpointIndex(name) else { continue }
             let summary = endpoint.summary
-            if let old = places[name].map({ known[$0] }) {
+            if let old = indices[name].map({ known[$0] }) {
                 endpoints[index].newest = old.newest
                 endpoints[index].newestTime = old.newestTime
                 if old.histogram.count == summary.count, old.histogram.errors == summary.errors {

@@ -24,7 +24,7 @@ package struct BoardRing<Element> {
     package mutating func append(_ element: Element) -> Element? {
         let oldest = count == capacity ? removeFirst() : nil
         if count == slots.count { resize(to: Swift.min(Swift.max(4, slots.count * 2), capacity)) }
-        slots[place(count)] = element
+        slots[slotIndex(at: count)] = element
         count += 1
         return oldest
     }
@@ -35,15 +35,15 @@ package struct BoardRing<Element> {
         guard count > 0 else { return nil }
         let element = slots[head]
         slots[head] = nil
-        head = place(1)
+        head = slotIndex(at: 1)
         count -= 1
         if slots.count > 64, count < slots.count / 4 { resize(to: slots.count / 2) }
         return element
     }
 
-    private func place(_ offset: Int) -> Int {
-        let place = head + offset
-        return place < slots.count ? place : place - slots.count
+    private func slotIndex(at offset: Int) -> Int {
+        let index = head + offset
+        return index < slots.count ? index : index - slots.count
     }
 
     private mutating func resize(to size: Int) {
@@ -64,7 +64,7 @@ extension BoardRing: RandomAccessCollection {
     package subscript(position: Int) -> Element {
         precondition(position >= 0 && position < count, "outside the ring")
         // The `count` slots from the head all hold an element.
-        return slots[place(position)]!
+        return slots[slotIndex(at: position)]!
     }
 }
 

@@ -122,10 +122,10 @@ struct Fleet: Sendable {
 
     /// Returns the next agent of a walk that is not forgotten; nil at the end.
     func next(_ walk: inout FeedWalk, at wall: Timestamp) -> MemberNumbers? {
-        defer { walk.place += 1 }
-        while walk.place < members.count, members[walk.place].state.isForgotten { walk.place += 1 }
-        guard walk.place < members.count else { return nil }
-        let member = members[walk.place]
+        defer { walk.position += 1 }
+        while walk.position < members.count, members[walk.position].state.isForgotten { walk.position += 1 }
+        guard walk.position < members.count else { return nil }
+        let member = members[walk.position]
         return MemberNumbers(
             name: member.name, isLive: member.state.standing == .live,
             age: member.state.heard.map { max(.zero, wall - $0) }, lost: member.lost, repeated: member.repeated)

@@ -13,20 +13,20 @@ package struct JSONItems {
 
     /// Whether these are an array's elements or an object's members.
     package let kind: JSONKind
-    private var place: Int
+    private var offset: Int
     private var count = 0
 
-    /// Starts at the array or object at `place` in a valid document; nil if something else begins there.
-    package init?(of document: UnsafeBufferPointer<UInt8>, at place: Int) {
-        kind = JSONKind(firstByte: document[place])
+    /// Starts at the array or object at `offset` in a valid document; nil if something else begins there.
+    package init?(of document: UnsafeBufferPointer<UInt8>, at offset: Int) {
+        kind = JSONKind(firstByte: document[offset])
         guard kind == .array || kind == .object else { return nil }
-        self.place = place + 1
+        self.offset = offset + 1
     }
 
     /// Whether another item follows the one that `next` returned last.
     package func hasMore(in document: UnsafeBufferPointer<UInt8>) -> Bool {
         // In bounds: an item of a valid document is followed by another one, or by the bracket.
-        document[place] == UInt8(ascii: ",")
+        document[offset] == UInt8(ascii: ",")
     }
 
     /// Returns the next item, with the values that `selection` finds in it (ranges within the item); nil after the last
@@ -36,7 +36,7 @@ package struct JSONItems {
     package mutating func next(
         in document: UnsafeBufferPointer<UInt8>, _ selection: JSONSelection? = nil, _ found: JSONSelection.Found? = nil
     ) -> Item? {
-        var scanner = JSONScanner(document, at: place, inObject: kind == .object)
+        var scanner = JSONScanner(document, at: offset, inObject: kind == .object)
         do throws(JSONFault) {
             guard try scanner.step(isFirst: count == 0) else { return nil }
             let start = scanner.position
@@ -50,8 +50,8 @@ package struct JSONItems {
                 try scanner.value()
             }
             count += 1
-            place = scanner.position
-            return Item(position: count, name: name, value: start..<place, nameFlaws: nameFlaws)
+            offset = scanner.position
+            return Item(position: count, name: name, value: start..<offset, nameFlaws: nameFlaws)
         } catch {
             // Impossible in a valid document.
             return nil

@@ -84,25 +84,25 @@ package enum JSONNumber {
         var digits: UInt64 = 0
         var exponent = 0
         var point: Int?
-        var place = start
-        while place < token.count {
-            let digit = token[place] &- UInt8(ascii: "0")
+        var index = start
+        while index < token.count {
+            let digit = token[index] &- UInt8(ascii: "0")
             if digit < 10 {
                 digits = digits &* 10 &+ UInt64(digit)
-            } else if token[place] == UInt8(ascii: "."), point == nil {
-                point = place
+            } else if token[index] == UInt8(ascii: "."), point == nil {
+                point = index
             } else {
                 break
             }
-            place += 1
+            index += 1
         }
-        guard place > start, token[start] != UInt8(ascii: ".") else { return nil }
-        if let point { exponent = point + 1 - place }
-        if place < token.count {
-            guard token[place] | 0x20 == UInt8(ascii: "e") else { return nil }
-            place += 1
-            if place < token.count, token[place] == UInt8(ascii: "+") { place += 1 }
-            guard let said = integer(UnsafeBufferPointer(rebasing: token[place...])) else { return nil }
+        guard index > start, token[start] != UInt8(ascii: ".") else { return nil }
+        if let point { exponent = point + 1 - index }
+        if index < token.count {
+            guard token[index] | 0x20 == UInt8(ascii: "e") else { return nil }
+            index += 1
+            if index < token.count, token[index] == UInt8(ascii: "+") { index += 1 }
+            guard let said = integer(UnsafeBufferPointer(rebasing: token[index...])) else { return nil }
             exponent += said
         }
         guard digits <= 1 << 53, -22...22 ~= exponent else { return nil }

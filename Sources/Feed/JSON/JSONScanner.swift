@@ -141,47 +141,47 @@ struct JSONScanner {
     /// - Returns: false when there is none; then the cursor is past the container.
     @inline(__always)
     mutating func step(isFirst: Bool) throws(JSONFault) -> Bool {
-        var place = position
-        let isThere = try step(isFirst: isFirst, &place)
-        position = place
+        var offset = position
+        let isThere = try step(isFirst: isFirst, &offset)
+        position = offset
         return isThere
     }
 
     @inline(__always)
-    private mutating func step(isFirst: Bool, _ place: inout Int) throws(JSONFault) -> Bool {
+    private mutating func step(isFirst: Bool, _ offset: inout Int) throws(JSONFault) -> Bool {
         // The most common form of a member: no escape, and no white space before its value.
-        if levels & 1 != 0, let start = tokens.memberStart(isFirst: isFirst, at: place) {
+        if levels & 1 != 0, let start = tokens.memberStart(isFirst: isFirst, at: offset) {
             let end = tokens.plainEnd(from: start)
             if tokens.isNameEnd(at: end) {
                 nameRange = Range(uncheckedBounds: (start, end))
                 isNamePlain = true
                 expectation = .value
-                place = end &+ 2
+                offset = end &+ 2
                 return true
             }
         }
-        return try anyStep(isFirst: isFirst, &place)
+        return try anyStep(isFirst: isFirst, &offset)
     }
 
     @inline(never)
-    private mutating func anyStep(isFirst: Bool, _ place: inout Int) throws(JSONFault) -> Bool {
+    private mutating func anyStep(isFirst: Bool, _ offset: inout Int) throws(JSONFault) -> Bool {
         let inObject = levels & 1 != 0
-        place = next(place)
-        if tokens[place] != UInt8(ascii: ",") || isFirst {
-            if tokens[place] == (inObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
-                place &+= 1
+        offset = next(offset)
+        if tokens[offset] != UInt8(ascii: ",") || isFirst {
+            if tokens[offset] == (inObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
+                offset &+= 1
                 depth &-= 1
                 levels >>= 1
                 if depth & 63 == 0 { levels = outerLevels[depth >> 6] }
                 return false
             }
-            guard isFirst else { throw tokens.fault(expecting: inObject ? .commaOrBrace : .commaOrBracket, at: place) }
+            guard isFirst else { throw tokens.fault(expecting: inObject ? .commaOrBrace : .commaOrBracket, at: offset) }
         } else {
-            place = next(place &+ 1)
+            offset = next(offset &+ 1)
         }
         expectation = .value
         if inObject {
-            place = try key(isFirst ? .keyOrBrace : .key, at: place)
+            offset = try key(isFirst ? .keyOrBrace : .key, at: offset)
         } else if isFirst {
             expectation = .valueOrBracket
         }
@@ -202,8 +202,8 @@ struct JSONScanner {
     }
 
     @inline(__always)
-    private mutating func open(isObject: Bool, at place: Int) throws(JSONFault) {
-        if depth >= levelLimit { try goDeep(at: place) }
+    private mutating func open(isObject: Bool, at offset: Int) throws(JSONFault) {
+        if depth >= levelLimit { try goDeep(at: offset) }
         if depth & 63 == 0 { outerLevels[depth >> 6] = levels }
         levels = levels << 1 | (isObject ? 1 : 0)
         depth &+= 1
@@ -211,8 +211,8 @@ struct JSONScanner {
 
     /// Records a flaw for a brace or bracket that is nested too deep, or throws a fault beyond `maximumDepth`.
     @inline(never)
-    private mutating func goDeep(at place: Int) throws(JSONFault) {
-        guard depth < Self.maximumDepth else { throw tokens.fault(.tooDeep, at: place) }
+    private mutating func goDeep(at offset: Int) throws(JSONFault) {
+        guard depth < Self.maximumDepth else { throw tokens.fault(.tooDeep, at: offset) }
         flaws.insert(.deep)
     }
 
@@ -220,36 +220,36 @@ struct JSONScanner {
     @inline(never)
     private mutating func run(to bottom: Int, isBehindValue: Bool) throws(JSONFault) {
         let tokens = tokens
-        var place = position
+        var offset = position
         var isBehindValue = isBehindValue
         while true {
             if !isBehindValue {
-                switch tokens[place] {
+                switch tokens[offset] {
                 case UInt8(ascii: "\""):
-                    let start = place &+ 1
-                    place = try tokens.string(from: start, &flaws)
-                    if !wanted.isEmpty { offer(string: start..<place &- 1) }
+                    let start = offset &+ 1
+                    offset = try tokens.string(from: start, &flaws)
+                    if !wanted.isEmpty { offer(string: start..<offset &- 1) }
                 case UInt8(ascii: "{"), UInt8(ascii: "["):
-                    try open(isObject: tokens.base[place] == UInt8(ascii: "{"), at: place)
-                    place &+= 1
-                    if try step(isFirst: true, &place) { continue }
+                    try open(isObject: tokens.base[offset] == UInt8(ascii: "{"), at: offset)
+                    offset &+= 1
+                    if try step(isFirst: true, &offset) { continue }
                 case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    let start = place
-                    place = try tokens.number(from: start, &flaws)
-                    if wanted.contains(.number) { offer(number: start..<place) }
-                case UInt8(ascii: "t"): place = try tokens.literal(0x6575_7274, .true, from: place)
-                case UInt8(ascii: "n"): place = try tokens.literal(0x6C6C_756E, .null, from: place)
-                case UInt8(ascii: "f"): place = try tokens.literal(0x6573_6C61, .false, from: place)
-                default: throw tokens.fault(expecting: expectation, at: place)
+                    let start = offset
+                    offset = try tokens.number(from: start, &flaws)
+                    if wanted.contains(.number) { offer(number: start..<offset) }
+                case UInt8(ascii: "t"): offset = try tokens.literal(0x6575_7274, .true, from: offset)
+                case UInt8(ascii: "n"): offset = try tokens.literal(0x6C6C_756E, .null, from: offset)
+                case UInt8(ascii: "f"): offset = try tokens.literal(0x6573_6C61, .false, from: offset)
+                default: throw tokens.fault(expecting: expectation, at: offset)
                 }
             }
             isBehindValue = false
             repeat {
                 if depth == bottom {
-                    position = place
+                    position = offset
                     return
                 }
-            } while try !step(isFirst: false, &place)
+            } while try !step(isFirst: false, &offset)
         }
     }
 
@@ -278,31 +278,31 @@ struct JSONScanner {
 
     // MARK: White space and the output
 
-    /// The first position from `place` that is not white space.
+    /// The first position from `offset` that is not white space.
     @inline(__always)
-    private mutating func next(_ place: Int) -> Int {
-        place < tokens.count && tokens.base[place] <= 0x20 ? skip(from: place) : place
+    private mutating func next(_ offset: Int) -> Int {
+        offset < tokens.count && tokens.base[offset] <= 0x20 ? skip(from: offset) : offset
     }
 
     @inline(never)
     private mutating func skip(from start: Int) -> Int {
         flush(upTo: start)
-        var place = start
+        var offset = start
         while true {
-            switch tokens[place] {
+            switch tokens[offset] {
             case 0x20:
                 // Indentation: eight at a time.
-                while place &+ 8 <= tokens.count {
-                    let differing = tokens.load(at: place) ^ 0x2020_2020_2020_2020
-                    place &+= differing.trailingZeroBitCount >> 3
+                while offset &+ 8 <= tokens.count {
+                    let differing = tokens.load(at: offset) ^ 0x2020_2020_2020_2020
+                    offset &+= differing.trailingZeroBitCount >> 3
                     if differing != 0 { break }
                 }
-                if tokens[place] == 0x20 { place &+= 1 }
-            case 0x0A, 0x0D, 0x09: place &+= 1
+                if tokens[offset] == 0x20 { offset &+= 1 }
+            case 0x0A, 0x0D, 0x09: offset &+= 1
             default:
-                if output != nil { shift &+= place &- start }
-                pending = place
-                return place
+                if output != nil { shift &+= offset &- start }
+                pending = offset
+                return offset
             }
         }
     }

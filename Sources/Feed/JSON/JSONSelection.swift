@@ -90,9 +90,9 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
             return Failure(.pointer, message)
         }
 
-        /// The first keys of the object at `place`: at most 32, of at most 64 bytes each.
-        private static func keys(of document: UnsafeBufferPointer<UInt8>, at place: Int) -> [String] {
-            guard var items = JSONItems(of: document, at: place) else { return [] }
+        /// The first keys of the object at `offset`: at most 32, of at most 64 bytes each.
+        private static func keys(of document: UnsafeBufferPointer<UInt8>, at offset: Int) -> [String] {
+            guard var items = JSONItems(of: document, at: offset) else { return [] }
             var keys: [String] = []
             while keys.count < 32, let name = items.next(in: document)?.name {
                 guard name.count <= 64 else { continue }

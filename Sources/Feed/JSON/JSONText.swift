@@ -52,15 +52,15 @@ package enum JSONText {
 
     /// Replaces every lone surrogate in valid JSON by U+FFFD, whose escape has the same length.
     static func replaceLoneSurrogates(in json: UnsafeMutableBufferPointer<UInt8>) {
-        var place = 0
+        var offset = 0
         guard let start = json.baseAddress else { return }
-        while place < json.count, let found = memchr(start + place, Int32(UInt8(ascii: "\\")), json.count - place) {
+        while offset < json.count, let found = memchr(start + offset, Int32(UInt8(ascii: "\\")), json.count - offset) {
             let backslash = UnsafeRawPointer(found) - UnsafeRawPointer(start)
-            place = backslash + 2
+            offset = backslash + 2
             guard json[backslash + 1] == UInt8(ascii: "u") else { continue }
-            let digits = place
+            let digits = offset
             // An escape that is U+FFFD already stays unchanged.
-            guard scalar(in: UnsafeBufferPointer(json), at: &place) == "\u{FFFD}",
+            guard scalar(in: UnsafeBufferPointer(json), at: &offset) == "\u{FFFD}",
                 json[digits] | 0x20 == UInt8(ascii: "d")
             else { continue }
             _ = json[digits...].update(fromContentsOf: "fffd".utf8)

@@ -16,16 +16,16 @@ package struct CodeTally: Sendable, Equatable {
     static let other = "other"
 
     mutating func add(_ code: String) {
-        if let place = place(of: code) {
-            entries[place].count += 1
+        if let index = index(of: code) {
+            entries[index].count += 1
         } else if entries.count < Self.most {
             entries.append(Entry(code: code, count: 1))
-        } else if let place = place(of: Self.other) {
-            entries[place].count += 1
+        } else if let index = index(of: Self.other) {
+            entries[index].count += 1
         } else {
             entries.append(Entry(code: Self.other, count: 1))
         }
     }
 
-    private func place(of code: String) -> Int? { entries.firstIndex { $0.code == code } }
+    private func index(of code: String) -> Int? { entries.firstIndex { $0.code == code } }
 }

@@ -92,10 +92,10 @@ struct EndpointTable: Sendable {
         var high = entries.count
         while low < high {
             let middle = (low + high) / 2
-            if entries[middle].generation < walk.place { low = middle + 1 } else { high = middle }
+            if entries[middle].generation < walk.position { low = middle + 1 } else { high = middle }
         }
         guard low < entries.count, entries[low].generation < walk.limit else { return nil }
-        walk.place = entries[low].generation + 1
+        walk.position = entries[low].generation + 1
         return entries[low].statistics
     }
 

@@ -246,8 +246,8 @@ package actor EventStore {
         var next = 0
         try await admit()
         try await addInSlices { moment in
-            guard let place = state.complete(from: next, atMost: state.slice, at: moment) else { return false }
-            next = place
+            guard let position = state.complete(from: next, atMost: state.slice, at: moment) else { return false }
+            next = position
             return true
         }
     }
@@ -351,8 +351,8 @@ package actor EventStore {
         func complete(_ moment: Moment) -> Bool {
             // The source may have been registered again during the wait.
             guard let id = state.source(named: name), state.isRetired(id) else { return false }
-            if let place = state.complete(id, from: next, atMost: state.slice, at: moment) {
-                next = place
+            if let position = state.complete(id, from: next, atMost: state.slice, at: moment) {
+                next = position
                 return true
             }
             state.release(id, at: moment)
@@ -376,8 +376,8 @@ package actor EventStore {
     ///   - name: its name in `agent` lines; nil to leave it out.
     ///   - start: the first line that it gets.
     ///   - holdsInputs: whether it is a lossless output, for which inputs wait while it is far behind.
-    ///   - call: for a reader that uses `take`: called on the loop, once, when there is more after `take` returned nil.
-    ///     It may call `take` directly. Nil for a reader that uses `next`.
+    ///   - call: for a reader that uses `dequeue`: called on the loop, once, when there is more after `dequeue` returned nil.
+    ///     It may call `dequeue` directly. Nil for a reader that uses `next`.
     package func open(
         _ name: String?, from start: ReaderStart = .oldest, holdsInputs: Bool = false,
         call: (@Sendable () -> Void)? = nil
@@ -404,12 +404,12 @@ package actor EventStore {
     /// Returns the next item for a reader without suspending; nil when there is none: then the reader is called, once,
     /// when there is. Both happen in one step, so that a reader that looks, and looks again when called, misses no
     /// line.
-    package func take(for id: ReaderID) -> Delivery? {
+    package func dequeue(for id: ReaderID) -> Delivery? {
         guard let reader = readers[id] else { return nil }
-        return take(for: reader)
+        return dequeue(for: reader)
     }
 
-    private func take(for reader: StoreReader) -> Delivery? {
+    private func dequeue(for reader: StoreReader) -> Delivery? {
         if let missing = reader.owedGap {
             reader.owedGap = nil
             return gap(missing)
@@ -466,7 +466,7 @@ package actor EventStore {
 
     /// Returns the `bye` of a relayed run as its agent wrote it, once: for a reader that keeps runs, when it has
     /// received everything else.
-    package func takeFarewell(for id: ReaderID) -> [UInt8]? {
+    package func dequeueFarewell(for id: ReaderID) -> [UInt8]? {
         guard let farewell = readers[id]?.farewell.take() else { return nil }
         resumeInputs()
         return farewell
@@ -479,7 +479,7 @@ package actor EventStore {
     /// - Throws: `CancellationError` when the task is cancelled, and when the reader is closed.
     package func next(for id: ReaderID) async throws(CancellationError) -> Delivery {
         while let reader = readers[id], let wakeup = reader.wakeup {
-            if let delivery = take(for: reader) { return delivery }
+            if let delivery = dequeue(for: reader) { return delivery }
             // A call may be left over from a cancellation: then there is nothing yet, and it waits again.
             try await wakeup.wait()
         }
@@ -551,28 +551,28 @@ package actor EventStore {
     }
 
     /// Whether all lines from a position are in the log, or yet to come.
-    package func holds(_ place: LineID) -> Bool {
-        state.hasBegun && place.run == identity.run && place.sequence >= state.log.firstSequence
+    package func holds(_ line: LineID) -> Bool {
+        state.hasBegun && line.run == identity.run && line.sequence >= state.log.firstSequence
     }
 
     /// Resumes a reader that was away, after the lines that it read elsewhere, which may be ahead of the log.
     ///
     /// - Parameters:
-    ///   - place: the next line. A `gap` names the lines missing from the log, or from the current run if that is
+    ///   - next: the next line. A `gap` names the lines missing from the log, or from the current run if that is
     ///     another.
     /// - Returns: the `hello` and `stats` with which its connection continues; no bytes when `next` returns them, once
     ///   the feed's run is known.
-    package func join(_ id: ReaderID, at place: LineID, isFiltered: Bool) -> [UInt8] {
+    package func join(_ id: ReaderID, at next: LineID, isFiltered: Bool) -> [UInt8] {
         guard let reader = readers[id] else { return [] }
         reader.isAway = false
         reader.isFiltered = isFiltered
         if !state.hasBegun {
-            reader.pendingStart = PendingStart(start: .after(place.sequence - 1), run: place.run)
+            reader.pendingStart = PendingStart(start: .after(next.sequence - 1), run: next.run)
             return []
         }
         reader.owedGap = nil
         (reader.owesGreeting, reader.owesNews) = (false, false)
-        reader.cursor = place.run == identity.run ? place.sequence : 1
+        reader.cursor = next.run == identity.run ? next.sequence : 1
         return greeting(isFiltered: isFiltered)
     }
 
@@ -686,20 +686,20 @@ package actor EventStore {
     package var newestPointer: Int { state.newestPointer }
 
     /// The sequence number of a reader's next line.
-    package func place(of id: ReaderID) -> Int { readers[id]?.cursor ?? state.log.nextSequence }
+    package func cursor(of id: ReaderID) -> Int { readers[id]?.cursor ?? state.log.nextSequence }
 
     /// Counts a reader that was closed because it stopped reading.
     package func countStalledReader() { state.counts.stalledReaders += 1 }
 
     /// The last line that a reader has received.
-    package func progress(of id: ReaderID) -> LineID { LineID(identity.run, place(of: id) - 1) }
+    package func progress(of id: ReaderID) -> LineID { LineID(identity.run, cursor(of: id) - 1) }
 
     /// Records that a reader's lines up to this one are durable: from now on this limits inputs and keeps lines.
     ///
     /// - Parameter first: the oldest durable line of the run; nil for none.
-    package func acknowledge(_ place: LineID, of id: ReaderID, first: Int?) {
-        guard place.run == identity.run, let reader = readers[id] else { return }
-        reader.durable = place.sequence
+    package func acknowledge(_ line: LineID, of id: ReaderID, first: Int?) {
+        guard line.run == identity.run, let reader = readers[id] else { return }
+        reader.durable = line.sequence
         journalFirst = first
         resumeInputs()
     }
@@ -782,8 +782,8 @@ package actor EventStore {
     package func nextMember(_ walk: inout FeedWalk) -> MemberNumbers? {
         guard walk.run == identity.run else { return nil }
         guard let remote = state.remote else { return state.fleet.next(&walk, at: wall.now) }
-        defer { walk.place += 1 }
-        return remote.member(walk.place, at: remoteTime)
+        defer { walk.position += 1 }
+        return remote.member(walk.position, at: remoteTime)
     }
 
     /// The agent of a fleet that owns a source; nil for the feed's own.

@@ -625,13 +625,13 @@ package struct FeedState: ~Copyable, Sendable {
         let count = some?.count ?? series.indices.count
         // Starts over each time, because its series may have moved when others of the agent were forgotten: completed
         // ones have nothing left to emit.
-        var place = some == nil ? first : 0
-        while place < count, place == first || log.totalCost - start < growth {
-            let index = some?[place] ?? place
+        var position = some == nil ? first : 0
+        while position < count, position == first || log.totalCost - start < growth {
+            let index = some?[position] ?? position
             if source == nil || series[index].source == source?.index { flush(index, moment, isComplete: true) }
-            place += 1
+            position += 1
         }
-        return place < count ? place : nil
+        return position < count ? position : nil
     }
 
     /// Records a value in its window; its own line must be the next one in the log.

@@ -8,7 +8,7 @@ package struct FeedWalk: Sendable {
     /// Visits only items added before this.
     let limit: Int
     /// The position at which to look for the next one.
-    var place = 0
+    var position = 0
 
     init(run: String, limit: Int) {
         self.run = run
@@ -16,7 +16,7 @@ package struct FeedWalk: Sendable {
     }
 
     /// Starts again, with the same items.
-    package mutating func restart() { place = 0 }
+    package mutating func restart() { position = 0 }
 }
 
 /// The metrics of a source.

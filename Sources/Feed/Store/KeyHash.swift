@@ -52,7 +52,7 @@ struct KeyHash: Sendable {
             return UInt64(high) << 32 | UInt64(low)
         }
         var word: UInt64 = 0
-        for place in offset..<bytes.count { word = word << 8 | UInt64(bytes[place]) }
+        for index in offset..<bytes.count { word = word << 8 | UInt64(bytes[index]) }
         return word
     }
 

@@ -87,9 +87,9 @@ package struct LatencyHistogram: Sendable, Equatable {
         count >= (percent >= 99 ? 100 : percent >= 95 ? 20 : 1) ? percentile(percent) : nil
     }
 
-    /// Calls `take` with the number of durations up to each bound in milliseconds; bounds ascend. Exact for bounds of
+    /// Calls `body` with the number of durations up to each bound in milliseconds; bounds ascend. Exact for bounds of
     /// buckets: 1 + k/64 times a power of two from 1 µs to 1 hour.
-    package func count(atMost bounds: [Double], _ take: (Int) -> Void) {
+    package func count(atMost bounds: [Double], _ body: (Int) -> Void) {
         var seen = 0
         var next = 0
         for bound in bounds {
@@ -98,7 +98,7 @@ package struct LatencyHistogram: Sendable, Equatable {
                 seen += Int(counts[next])
                 next += 1
             }
-            take(seen)
+            body(seen)
         }
     }
 
@@ -124,8 +124,8 @@ package struct LatencyHistogram: Sendable, Equatable {
 
     private mutating func add(_ times: Int, to bucket: Int) {
         reach(bucket)
-        let place = bucket - firstBucket
-        counts[place] = UInt32(clamping: Int(counts[place]).addingSaturated(times))
+        let index = bucket - firstBucket
+        counts[index] = UInt32(clamping: Int(counts[index]).addingSaturated(times))
     }
 
     /// Makes `counts` cover `bucket`.

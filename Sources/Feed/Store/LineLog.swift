@@ -184,7 +184,7 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
     @inline(never)
     private mutating func addChunk(atLeast size: Int, _ now: LoopInstant) -> UnsafeMutablePointer<LineChunk.Header> {
         let chunk: LineChunk
-        if let oldest = takeOldest(insteadOf: size) {
+        if let oldest = removeOldest(insteadOf: size) {
             oldest.reuse(firstSequence: nextSequence, startCost: totalCost, now: now)
             chunk = oldest
         } else {
@@ -201,7 +201,7 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
 
     /// Drops the oldest chunk when another one would exceed the capacity, and returns it for reuse if it has no reader:
     /// so a full log that is written to without pause costs no allocations, nor the kernel's zeroing of pages.
-    private mutating func takeOldest(insteadOf size: Int) -> LineChunk? {
+    private mutating func removeOldest(insteadOf size: Int) -> LineChunk? {
         guard size <= chunkSize, chunks.count > 1, chunks[0].header.pointee.capacity == chunkSize,
             isTooMuch(0, besides: chunks[0].cost)
         else { return nil }
@@ -226,14 +226,14 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         if chunks.isEmpty { tail = nil }
     }
 
-    /// Whether the chunk at `place` exceeds the capacity, with those before it gone, when the log gets `more` bytes.
+    /// Whether the chunk at `index` exceeds the capacity, with those before it gone, when the log gets `more` bytes.
     ///
     /// A line with a chunk of its own does not push out held lines: it may be as long as the log.
-    private func isTooMuch(_ place: Int, besides more: Int = 0) -> Bool {
+    private func isTooMuch(_ index: Int, besides more: Int = 0) -> Bool {
         guard cost + more > capacity else { return false }
-        guard chunks[place].endSequence > heldFrom else { return true }
+        guard chunks[index].endSequence > heldFrom else { return true }
         var longest = 0
-        for chunk in chunks[place...] where chunk.header.pointee.capacity > chunkSize {
+        for chunk in chunks[index...] where chunk.header.pointee.capacity > chunkSize {
             longest = max(longest, chunk.cost)
         }
         return cost + more - longest > capacity
@@ -245,10 +245,10 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         if sequence < first { return .gap(sequence...(first - 1)) }
         if sequence >= nextSequence { return .nothing }
         if chunks.isEmpty { return .gap(sequence...(nextSequence - 1)) }
-        let place = place(of: sequence)
-        let chunk = chunks[place]
+        let index = chunkIndex(of: sequence)
+        let chunk = chunks[index]
         if sequence >= chunk.endSequence {  // left out
-            let next = place + 1 < chunks.count ? chunks[place + 1].firstSequence : nextSequence
+            let next = index + 1 < chunks.count ? chunks[index + 1].firstSequence : nextSequence
             return .gap(sequence...(next - 1))
         }
         let range = chunk.start(of: sequence)..<chunk.header.pointee.used
@@ -262,7 +262,7 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
     package func memoryBehind(_ sequence: Int) -> Int {
         guard sequence < nextSequence else { return 0 }
         guard sequence > firstSequence, !chunks.isEmpty else { return cost }
-        return totalCost - chunks[place(of: sequence)].header.pointee.startCost
+        return totalCost - chunks[chunkIndex(of: sequence)].header.pointee.startCost
     }
 
     /// Returns the line that contains the byte `bytes` before line `sequence`.
@@ -271,30 +271,30 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
     ///   far.
     package func line(_ bytes: Int, before sequence: Int) -> (sequence: Int, isWhole: Bool) {
         guard bytes > 0, sequence > firstSequence, !chunks.isEmpty else { return (sequence, bytes <= 0) }
-        var place = place(of: sequence)
+        var index = chunkIndex(of: sequence)
         var left = bytes
         var end =
-            sequence >= chunks[place].endSequence
-            ? chunks[place].header.pointee.used : chunks[place].start(of: sequence)
+            sequence >= chunks[index].endSequence
+            ? chunks[index].header.pointee.used : chunks[index].start(of: sequence)
         while left > end {
             left -= end
-            guard place > 0 else { return (firstSequence, false) }
-            place -= 1
-            end = chunks[place].header.pointee.used
+            guard index > 0 else { return (firstSequence, false) }
+            index -= 1
+            end = chunks[index].header.pointee.used
         }
         let offset = end - left
-        let header = chunks[place].header
+        let header = chunks[index].header
         var low = 0
         var high = header.pointee.lines - 1
         while low < high {  // the first line that ends behind the offset
             let middle = (low + high) / 2
             if Int(header.pointee.ends[middle]) > offset { high = middle } else { low = middle + 1 }
         }
-        return (chunks[place].firstSequence + low, true)
+        return (chunks[index].firstSequence + low, true)
     }
 
     /// The index of the chunk that holds this line.
-    private func place(of sequence: Int) -> Int {
+    private func chunkIndex(of sequence: Int) -> Int {
         var high = chunks.count - 1
         // Nearly all readers are at the end.
         var low = chunks[high].firstSequence <= sequence ? high : 0

@@ -42,9 +42,9 @@ final class ReaderWakes {
     /// Stops calling a reader.
     func forget(_ reader: StoreReader) {
         defer { reader.waits = .no }
-        guard case .at(let place) = reader.waits, let last = waiting.popLast(), last !== reader else { return }
-        waiting[place] = last
-        last.waits = .at(place)
+        guard case .at(let index) = reader.waits, let last = waiting.popLast(), last !== reader else { return }
+        waiting[index] = last
+        last.waits = .at(index)
     }
 
     /// Calls a reader now, if it waits, whether or not there is more.

@@ -99,8 +99,8 @@ package struct SeriesTable: Sendable {
     @inline(__always)
     func find(_ source: SourceID, _ kind: SeriesKind, key: UnsafeRawBufferPointer?) -> Int? {
         guard let key else {
-            let place = place(source, kind)
-            return place < own.count && own[place] >= 0 ? Int(own[place]) : nil
+            let position = ownIndex(of: source, kind)
+            return position < own.count && own[position] >= 0 ? Int(own[position]) : nil
         }
         guard key.count <= Self.longestKey else { return nil }
         let slot = slot(of: key, source: source.index, hash: hash(key, source: source.index))
@@ -128,9 +128,9 @@ package struct SeriesTable: Sendable {
             offset: key == nil ? -1 : keys.count, length: key?.count ?? 0, hash: hash, ring: ring)
         if index < entries.count { entries[index] = new } else { entries.append(new) }
         guard let key else {
-            let place = place(source, kind)
-            if place >= own.count { own.append(contentsOf: repeatElement(-1, count: place - own.count + 1)) }
-            own[place] = Int32(index)
+            let position = ownIndex(of: source, kind)
+            if position >= own.count { own.append(contentsOf: repeatElement(-1, count: position - own.count + 1)) }
+            own[position] = Int32(index)
             return index
         }
         keys.append(contentsOf: key)
@@ -142,14 +142,14 @@ package struct SeriesTable: Sendable {
 
     /// The index in `own` of a source's own series of a kind.
     @inline(__always)
-    private func place(_ source: SourceID, _ kind: SeriesKind) -> Int { source.index &* 3 &+ kind.rawValue }
+    private func ownIndex(of source: SourceID, _ kind: SeriesKind) -> Int { source.index &* 3 &+ kind.rawValue }
 
     /// Returns the next series of a walk.
     func next(_ walk: inout FeedWalk) -> Int? {
-        while walk.place < entries.count {
-            defer { walk.place += 1 }
-            let (source, generation) = (entries[walk.place].source, entries[walk.place].generation)
-            if source >= 0, generation < walk.limit { return walk.place }
+        while walk.position < entries.count {
+            defer { walk.position += 1 }
+            let (source, generation) = (entries[walk.position].source, entries[walk.position].generation)
+            if source >= 0, generation < walk.limit { return walk.position }
         }
         return nil
     }
@@ -159,12 +159,12 @@ package struct SeriesTable: Sendable {
     private func slot(of key: UnsafeRawBufferPointer, source: Int, hash: UInt64) -> Int {
         let mask = slots.count - 1
         let tag = UInt32(truncatingIfNeeded: hash >> 32)
-        var place = Int(truncatingIfNeeded: hash) & mask
-        while slots[place].index >= 0 {
-            if slots[place].tag == tag, isEntry(Int(slots[place].index), key, source) { break }
-            place = (place + 1) & mask
+        var slot = Int(truncatingIfNeeded: hash) & mask
+        while slots[slot].index >= 0 {
+            if slots[slot].tag == tag, isEntry(Int(slots[slot].index), key, source) { break }
+            slot = (slot + 1) & mask
         }
-        return place
+        return slot
     }
 
     @inline(__always)
@@ -182,7 +182,7 @@ package struct SeriesTable: Sendable {
         let before = free.count
         for index in entries.indices where entries[index].source >= 0 && isGone(entries[index].source) {
             if entries[index].offset < 0 {
-                own[place(SourceID(index: entries[index].source), entries[index].kind)] = -1
+                own[ownIndex(of: SourceID(index: entries[index].source), entries[index].kind)] = -1
             } else {
                 keyed -= 1
             }
@@ -211,8 +211,8 @@ package struct SeriesTable: Sendable {
     /// Puts a key into the first free slot for it.
     private mutating func put(_ index: Int) {
         let (hash, mask) = (entries[index].hash, slots.count - 1)
-        var place = Int(truncatingIfNeeded: hash) & mask
-        while slots[place].index >= 0 { place = (place + 1) & mask }
-        slots[place] = Slot(tag: UInt32(truncatingIfNeeded: hash >> 32), index: Int32(index))
+        var slot = Int(truncatingIfNeeded: hash) & mask
+        while slots[slot].index >= 0 { slot = (slot + 1) & mask }
+        slots[slot] = Slot(tag: UInt32(truncatingIfNeeded: hash >> 32), index: Int32(index))
     }
 }

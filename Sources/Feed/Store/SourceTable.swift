@@ -285,9 +285,9 @@ struct SourceTable: Sendable {
     ///
     /// - Parameter window: the width of a window.
     func next(_ walk: inout FeedWalk, at time: Timestamp, window: Duration) -> SourceNumbers? {
-        while walk.place < sources.count {
-            defer { walk.place += 1 }
-            guard let source = sources[walk.place], source.generation < walk.limit else { continue }
+        while walk.position < sources.count {
+            defer { walk.position += 1 }
+            guard let source = sources[walk.position], source.generation < walk.limit else { continue }
             let timeliness = Timeliness(
                 state: source.status.state, code: source.code, rhythm: source.status.rhythm,
                 silence: source.heard.map { max(.zero, time - $0) }, hasEnded: source.hasEnded, window: window)

@@ -130,6 +130,6 @@ struct WindowClosings: Sendable {
         return true
     }
 
-    /// Records that all series before this place have had their windows closed.
-    mutating func close(before place: Int) { next = place < series.count ? place : nil }
+    /// Records that all series before this index have had their windows closed.
+    mutating func close(before index: Int) { next = index < series.count ? index : nil }
 }

@@ -145,17 +145,17 @@ package struct WindowRing: Sendable {
         let end = Window.end(of: index, width: width).microseconds
         guard end > now.subtractingSaturated(history) else { return .late }
 
-        let place = position(of: index)
-        if place < windows.count, windows[place].index == index {
-            windows[place].add(value, time: at, sequence: sequence)
-            if !windows[place].isDirty { markDirty(place) }
+        let position = position(of: index)
+        if position < windows.count, windows[position].index == index {
+            windows[position].add(value, time: at, sequence: sequence)
+            if !windows[position].isDirty { markDirty(position) }
         } else {
             guard windows.count - head < capacity else { return .full }
-            windows.insert(Window(index: index, value: value, time: time, sequence: sequence), at: place)
-            if place == head { firstExpiry = end.addingSaturated(history) }
-            markDirty(place)
+            windows.insert(Window(index: index, value: value, time: time, sequence: sequence), at: position)
+            if position == head { firstExpiry = end.addingSaturated(history) }
+            markDirty(position)
         }
-        current = place
+        current = position
         currentStart = Window.start(of: index, width: width).microseconds
         currentEnd = end
         return isFuture ? .future : .recorded
@@ -174,19 +174,19 @@ package struct WindowRing: Sendable {
         return low
     }
 
-    private mutating func markDirty(_ place: Int) {
-        windows[place].isDirty = true
-        dirty.append(windows[place].index)
-        firstDirtyEnd = Swift.min(firstDirtyEnd, end(of: windows[place]).microseconds)
+    private mutating func markDirty(_ position: Int) {
+        windows[position].isDirty = true
+        dirty.append(windows[position].index)
+        firstDirtyEnd = Swift.min(firstDirtyEnd, end(of: windows[position]).microseconds)
     }
 
     private mutating func emitDirty(until limit: Int64, now: Int64, _ scale: BandScale?, _ emit: (Window) -> Void) {
         dirty.sort()
         var done = 0
         while done < dirty.count, Window.end(of: dirty[done], width: width).microseconds <= limit {
-            let place = position(of: dirty[done])
-            emitLine(place, now, scale, emit)
-            emitSuccessor(of: place, now, scale, emit)
+            let position = position(of: dirty[done])
+            emitLine(position, now, scale, emit)
+            emitSuccessor(of: position, now, scale, emit)
             done += 1
         }
         dirty.removeFirst(done)
@@ -194,39 +194,39 @@ package struct WindowRing: Sendable {
     }
 
     @inline(__always)
-    private mutating func emitLine(_ place: Int, _ now: Int64, _ scale: BandScale?, _ emit: (Window) -> Void) {
-        windows[place].trend = scale.map { trend(of: place, $0, now) } ?? .none
-        emit(windows[place])
-        windows[place].revision &+= 1
-        windows[place].isDirty = false
+    private mutating func emitLine(_ position: Int, _ now: Int64, _ scale: BandScale?, _ emit: (Window) -> Void) {
+        windows[position].trend = scale.map { trend(of: position, $0, now) } ?? .none
+        emit(windows[position])
+        windows[position].revision &+= 1
+        windows[position].isDirty = false
     }
 
-    /// Emits the window after `place` again if its line stated another trend than it has now. It goes no further,
+    /// Emits the window after `position` again if its line stated another trend than it has now. It goes no further,
     /// because that window's own value has not changed.
     @inline(__always)
-    private mutating func emitSuccessor(of place: Int, _ now: Int64, _ scale: BandScale?, _ emit: (Window) -> Void) {
+    private mutating func emitSuccessor(of position: Int, _ now: Int64, _ scale: BandScale?, _ emit: (Window) -> Void) {
         // A dirty one is emitted in its turn, at the latest when it has ended.
-        guard let scale, place + 1 < windows.count, !windows[place + 1].isDirty,
-            windows[place + 1].trend != trend(of: place + 1, scale, now)
+        guard let scale, position + 1 < windows.count, !windows[position + 1].isDirty,
+            windows[position + 1].trend != trend(of: position + 1, scale, now)
         else { return }
-        emitLine(place + 1, now, scale, emit)
+        emitLine(position + 1, now, scale, emit)
     }
 
-    private func trend(of place: Int, _ scale: BandScale, _ now: Int64) -> Window.Trend {
-        guard place > head, end(of: windows[place - 1]).microseconds > now.subtractingSaturated(history) else {
+    private func trend(of position: Int, _ scale: BandScale, _ now: Int64) -> Window.Trend {
+        guard position > head, end(of: windows[position - 1]).microseconds > now.subtractingSaturated(history) else {
             return .none
         }
-        let before = scale.index(of: windows[place - 1].last)
-        let after = scale.index(of: windows[place].last)
+        let before = scale.index(of: windows[position - 1].last)
+        let after = scale.index(of: windows[position].last)
         if after == before { return .none }
         return (after > before) == scale.higherIsBetter ? .improving : .deteriorating
     }
 
     private mutating func evict(from tail: Int, now: Int64, _ scale: BandScale?, _ emit: (Window) -> Void) {
         let index = windows[tail].index
-        for place in tail..<windows.count where windows[place].isDirty {
-            emitLine(place, now, scale, emit)
-            emitSuccessor(of: place, now, scale, emit)
+        for position in tail..<windows.count where windows[position].isDirty {
+            emitLine(position, now, scale, emit)
+            emitSuccessor(of: position, now, scale, emit)
         }
         windows.removeSubrange(tail...)
         dirty.removeAll { $0 >= index }

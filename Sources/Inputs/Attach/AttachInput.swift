@@ -100,7 +100,7 @@ package actor AttachInput {
                 await store.relay(lines)
                 lines = []
                 // The log keeps nothing of a run once another one begins.
-                if let place = await store.newestRelayed, place.run != hello.run {
+                if let position = await store.newestRelayed, position.run != hello.run {
                     try await store.waitForReaders(atMost: Self.timeForReaders)
                 }
             }

@@ -3,10 +3,10 @@ package import Reactor
 
 /// How to reach another agent's feed: a source of its bytes.
 package protocol FeedTransport: Sendable {
-    /// Opens the feed, resuming behind `place` if given.
+    /// Opens the feed, resuming behind `position` if given.
     ///
     /// - Throws: an error whose description says why the feed is unavailable; `CancellationError`.
-    func open(behind place: LineID?) async throws -> LoopBound<any ByteStream>
+    func open(behind position: LineID?) async throws -> LoopBound<any ByteStream>
 
     /// Forwards a poll request for a source of the agent over the open stream; must not wait.
     func ask(_ source: String, _ request: PollRequest, on stream: any ByteStream) -> Asking
@@ -44,16 +44,16 @@ package struct SocketFeed: FeedTransport {
     package var greetsFirst: Bool { true }
     package var showsItsEnd: Bool { true }
 
-    package func open(behind place: LineID?) async throws -> LoopBound<any ByteStream> {
+    package func open(behind position: LineID?) async throws -> LoopBound<any ByteStream> {
         let stream: any ByteStream
         do {
             stream = try connect(loop)
         } catch {
             throw FeedTransportFault(description: (error as? SystemError)?.reason ?? "\(error)")
         }
-        guard let place else { return LoopBound(stream) }
+        guard let position else { return LoopBound(stream) }
         do {
-            try await stream.write(all: RequestLine.resume(after: place.sequence, of: place.run))
+            try await stream.write(all: RequestLine.resume(after: position.sequence, of: position.run))
         } catch {
             stream.close()
             guard let error = error as? SystemError else { throw error }

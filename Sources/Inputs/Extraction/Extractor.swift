@@ -71,16 +71,16 @@ package final class Extractor: Sendable {
         /// One sentence: `"/aqi" is a string and not a number`.
         ///
         /// - Parameters:
-        ///   - place: the pointer to the field.
+        ///   - pointer: the pointer to the field.
         ///   - expected: the expected kind of value, with its article.
-        func message(_ place: JSONPointer, _ expected: String) -> String {
+        func message(_ pointer: JSONPointer, _ expected: String) -> String {
             switch self {
-            case .missing: "there is nothing at \(place.place)"
+            case .missing: "there is nothing at \(pointer.place)"
             case .wrong(.string) where expected == numberName:
-                "\(place.place) is a string and not a number; --number lenient takes numbers in strings"
-            case .wrong(let kind): "\(place.place) is \(kind) and not \(expected)"
-            case .outOfRange: "\(place.place) is a number out of range"
-            case .unreadable: "\(place.place) is a string that is not \(expected)"
+                "\(pointer.place) is a string and not a number; --number lenient takes numbers in strings"
+            case .wrong(let kind): "\(pointer.place) is \(kind) and not \(expected)"
+            case .outOfRange: "\(pointer.place) is a number out of range"
+            case .unreadable: "\(pointer.place) is a string that is not \(expected)"
             }
         }
     }
@@ -248,11 +248,11 @@ package final class Extractor: Sendable {
     ) throws(Failure) -> ItemReading? {
         guard let pointer = extraction.items else { return nil }
         let items = try document.json.minified.withUnsafeBufferPointer { (data) throws(Failure) in
-            guard let place = document.found[0] else {
+            guard let range = document.found[0] else {
                 throw document.found.missing(pointer, at: 0, in: data, suggests: kind == .documents)
             }
-            guard let items = JSONItems(of: data, at: place.lowerBound) else {
-                let kind = JSONKind(firstByte: data[place.lowerBound])
+            guard let items = JSONItems(of: data, at: range.lowerBound) else {
+                let kind = JSONKind(firstByte: data[range.lowerBound])
                 throw Failure(.pointer, "\(pointer.place) is \(kind) and neither an array nor an object")
             }
             return items

@@ -50,13 +50,13 @@ struct ItemTally {
 
     /// Returns what is wrong with one item.
     private static func detail(_ faults: Extractor.Faults, _ extraction: Extraction) -> String {
-        if let fault = faults.key, case .at(let place) = extraction.key {
-            return fault.message(place, "a string or number")
+        if let fault = faults.key, case .at(let pointer) = extraction.key {
+            return fault.message(pointer, "a string or number")
         }
-        if let fault = faults.value, fault != .wrong(.null), case .at(let place) = extraction.value {
-            return fault.message(place, Extractor.numberName)
+        if let fault = faults.value, fault != .wrong(.null), case .at(let pointer) = extraction.value {
+            return fault.message(pointer, Extractor.numberName)
         }
-        if let fault = faults.time, let place = extraction.time { return fault.message(place, Extractor.timeName) }
+        if let fault = faults.time, let pointer = extraction.time { return fault.message(pointer, Extractor.timeName) }
         return ""
     }
 }

@@ -17,8 +17,8 @@ struct FibonacciRequests {
     /// - Returns: whether a run for `n` waits now; false when too many others do, or `n` is out of range.
     mutating func add(_ n: Int, wantsPairs: Bool) -> Bool {
         guard 0...PollRequest.mostN ~= n else { return false }
-        if let place = waiting.firstIndex(where: { $0.n == n }) {
-            if wantsPairs { waiting[place].wantsPairs = true }
+        if let index = waiting.firstIndex(where: { $0.n == n }) {
+            if wantsPairs { waiting[index].wantsPairs = true }
             return true
         }
         guard waiting.count < Self.limit else { return false }
@@ -33,7 +33,7 @@ struct FibonacciRequests {
     ///
     /// - Returns: whether that run must publish its numbers.
     mutating func remove(_ n: Int) -> Bool {
-        guard let place = waiting.firstIndex(where: { $0.n == n }) else { return false }
-        return waiting.remove(at: place).wantsPairs
+        guard let index = waiting.firstIndex(where: { $0.n == n }) else { return false }
+        return waiting.remove(at: index).wantsPairs
     }
 }

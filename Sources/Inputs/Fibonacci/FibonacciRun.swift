@@ -13,7 +13,7 @@ package final class FibonacciRun: @unchecked Sendable {  // used in one place at
     private var numbers: FibonacciNumbers
     private let memory: UnsafeMutableRawBufferPointer
     /// The ranges of the slice's numbers in `memory`.
-    private var places: [Range<Int>] = []
+    private var ranges: [Range<Int>] = []
     /// The first number of the next slice.
     private var next = 0
 
@@ -42,14 +42,14 @@ package final class FibonacciRun: @unchecked Sendable {  // used in one place at
     /// Computes the next slice, about a tenth of a millisecond's work; behind the end it is empty.
     package func advance() {
         let start = SuspendingClock.now
-        places.removeAll(keepingCapacity: true)
+        ranges.removeAll(keepingCapacity: true)
         guard let memory = memory.baseAddress, !isFinished else { return }
         var used = 0
         // In bounds: checked before each number; the first one always fits, see `init`.
-        while next <= last, places.count < Self.sliceCount, used + numbers.mostBytes <= self.memory.count {
-            let place = numbers.write(to: memory + used)
-            places.append(used + place.lowerBound..<used + place.upperBound)
-            used += place.upperBound
+        while next <= last, ranges.count < Self.sliceCount, used + numbers.mostBytes <= self.memory.count {
+            let range = numbers.write(to: memory + used)
+            ranges.append(used + range.lowerBound..<used + range.upperBound)
+            used += range.upperBound
             if next < last { numbers.advance() }
             next += 1
         }
@@ -60,9 +60,9 @@ package final class FibonacciRun: @unchecked Sendable {  // used in one place at
     package func visit<Failure: Error>(
         _ body: (_ n: Int, _ decimals: UnsafeRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
-        var n = next - places.count
-        for place in places {
-            try body(n, UnsafeRawBufferPointer(rebasing: memory[place]))
+        var n = next - ranges.count
+        for range in ranges {
+            try body(n, UnsafeRawBufferPointer(rebasing: memory[range]))
             n += 1
         }
     }

@@ -58,13 +58,13 @@ package actor FleetInput: Input {
             behind: { await store.member(id).place }, window: { self.interval },
             receive: { await self.receive($0, id) },
             lost: { ending, pause in
-                await self.note(ending, id, retryIn: pause)
+                await self.report(ending, id, retryIn: pause)
                 return true
             })
     }
 
     /// Says why nothing comes: once, and again when that changes.
-    private func note(_ ending: PeerEnding, _ id: MemberID, retryIn pause: Duration) async {
+    private func report(_ ending: PeerEnding, _ id: MemberID, retryIn pause: Duration) async {
         let isNews = outage.fail(by: ending.reason, at: loop.clock.now)
         await store.setLink(ending.isFinal ? .refused : .broken, of: id)
         guard isNews, !ending.isFinal else { return }

@@ -23,8 +23,8 @@ package struct HTTPFeed: FeedTransport {
 
     private var peer: String { request.endpoint.authority }
 
-    package func open(behind place: LineID?) async throws -> LoopBound<any ByteStream> {
-        let (stream, head) = try await exchange { Self.head(of: request, $0, behind: place) }
+    package func open(behind position: LineID?) async throws -> LoopBound<any ByteStream> {
+        let (stream, head) = try await exchange { Self.head(of: request, $0, behind: position) }
         if let failure = Self.failure(head, of: peer) {
             stream.value.close()
             throw failure
@@ -57,9 +57,9 @@ package struct HTTPFeed: FeedTransport {
         }
     }
 
-    /// Returns the request for the feed behind `place`.
-    static func head(of request: HTTPRequest, _ target: WebSocketTarget, behind place: LineID?) -> [UInt8] {
-        let query = place.map { "?since=\($0.sequence)&run=\($0.run)" } ?? ""
+    /// Returns the request for the feed behind `position`.
+    static func head(of request: HTTPRequest, _ target: WebSocketTarget, behind position: LineID?) -> [UInt8] {
+        let query = position.map { "?since=\($0.sequence)&run=\($0.run)" } ?? ""
         return head("GET \(base(target))/feed\(query)", ["Accept: application/x-ndjson"], of: request, target)
     }
 

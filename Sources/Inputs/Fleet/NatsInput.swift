@@ -117,7 +117,7 @@ package actor NatsInput: Input {
         if !isConnected { try await ask { broker throws(NatsFault) in try broker.connect() } }
         isConnected = true
         let stream = try await ask { broker throws(NatsFault) in try broker.stream(streamName) }
-        guard stream.mayTake(subject) else {
+        guard stream.mayStore(subject) else {
             throw NatsFault(.absent, "stream \(streamName) takes \(stream.subjectsText), and not \(subject)")
         }
         var cursor: StreamCursor
@@ -128,7 +128,7 @@ package actor NatsInput: Input {
             try broker.read(subject, of: streamName, from: start, isBrief: false)
         }
         // At once, because the first message may take long to come; after a failure, not before something was read.
-        if outage.since == nil { await noteReading(id) }
+        if outage.since == nil { await recordReading(id) }
     }
 
     /// Reads the last message of each agent, to learn which agents there are and where unread messages begin.
@@ -229,8 +229,8 @@ package actor NatsInput: Input {
             for message in messages {
                 switch cursor?.see(message) {
                 case .next?:
-                    try await take(message, id)
-                    cursor?.take(message)
+                    try await handle(message, id)
+                    cursor?.advance(past: message)
                 case .known?: break
                 case .other?: throw Self.setBack
                 case .hole?, nil: throw Self.hole
@@ -280,7 +280,7 @@ package actor NatsInput: Input {
         polls.assumeIsolated { $0.release("\(agent).\(EventStore.ownName)") }
     }
 
-    private func take(_ message: NatsDelivery, _ id: SourceID) async throws {
+    private func handle(_ message: NatsDelivery, _ id: SourceID) async throws {
         guard let member = await member(of: message, id) else { return }
         let agent = String(NatsSubject.agent(of: message.subject))
         guard message.size == message.payload.count else {
@@ -357,13 +357,13 @@ package actor NatsInput: Input {
     /// Ends an outage, as the stream can be read.
     private func recover(_ id: SourceID) async {
         backoff.succeed()
-        await noteReading(id)
+        await recordReading(id)
         let (recovery, other) = (outage.end(at: loop.clock.now), complaint.end(at: loop.clock.now))
         if let recovery = recovery ?? other { await say(.recovered(recovery), id) }
     }
 
     /// Records that the stream is being read, whether it has new messages or not.
-    private func noteReading(_ id: SourceID) async {
+    private func recordReading(_ id: SourceID) async {
         if !isThere { await store.setBroker(name, isConnected: true) }
         isThere = true
         await store.recordAnswer(from: id)

@@ -91,7 +91,7 @@ package actor CurlTransport: HTTPTransport {
     private func perform(
         _ request: HTTPRequest, spent: Double, isRedirected: Bool
     ) async throws(HTTPFailure) -> HTTPAnswer {
-        guard let handle = takeIdle(for: request) ?? EasyHandle() else {
+        guard let handle = removeIdle(for: request) ?? EasyHandle() else {
             throw HTTPFailure(.internal, "there is no memory for another request")
         }
         try handle.prepare(request, isRedirected: isRedirected)
@@ -107,7 +107,7 @@ package actor CurlTransport: HTTPTransport {
     }
 
     /// Returns an idle handle, preferably one with this request's options.
-    private func takeIdle(for request: HTTPRequest) -> EasyHandle? {
+    private func removeIdle(for request: HTTPRequest) -> EasyHandle? {
         guard let index = idle.lastIndex(where: { $0.request == request }) else { return idle.popLast() }
         return idle.remove(at: index)
     }

@@ -22,9 +22,9 @@ struct PageURL {
     /// same, byte for byte.
     mutating func setParameter(_ name: String, to value: Int) {
         var (path, fields) = parts
-        let place = fields.firstIndex { Self.isParameter($0, name) } ?? fields.endIndex
+        let index = fields.firstIndex { Self.isParameter($0, name) } ?? fields.endIndex
         fields.removeAll { Self.isParameter($0, name) }
-        fields.insert("\(CurlURL.escaped(name))=\(value)", at: place)
+        fields.insert("\(CurlURL.escaped(name))=\(value)", at: index)
         text = "\(path)?\(fields.joined(separator: "&"))"
     }
 

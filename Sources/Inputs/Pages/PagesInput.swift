@@ -98,7 +98,7 @@ package actor PagesInput: Input {
             // The wait for outputs does not make the request late.
             due = due.advanced(by: arrival.duration(to: start))
             await expect(start)
-            let step = await take(id, &walk, late: due.duration(to: start), waitingUntil: nextRun)
+            let step = await requestPage(id, &walk, late: due.duration(to: start), waitingUntil: nextRun)
             if Task.isCancelled { throw CancellationError() }
             switch step {
             case .end(let isWhole): return (start, isWhole)
@@ -126,7 +126,7 @@ package actor PagesInput: Input {
     /// Requests the walk's page, publishes the result, and advances to the next page.
     ///
     /// - Parameter deadline: until when to wait for lossless outputs; nil for as long as they take.
-    private func take(
+    private func requestPage(
         _ id: SourceID, _ walk: inout PageWalk, late: Duration, waitingUntil deadline: LoopInstant?
     ) async -> Step {
         guard let exchange = await requests.make(walk.request, late: late) else { return .end(isWhole: false) }

@@ -90,7 +90,7 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
     private let history: any LineHistory
     private let from: Timestamp?
     private var hasBegun = false
-    private var place: JournalPlace?
+    private var rowID: JournalPlace?
     private var last: JournalPlace?
     private var run: Int64?
     private var stats: [UInt8]?
@@ -109,19 +109,19 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
                 hasBegun = true
                 try begin()
             }
-            guard let last, place.map({ $0 < last }) != false,
-                let page = try history.page(JournalQuery(), behind: place, bytes: Self.size)
+            guard let last, rowID.map({ $0 < last }) != false,
+                let page = try history.page(JournalQuery(), behind: rowID, bytes: Self.size)
             else {
-                let newest = hadAny ? try newest() : place
+                let newest = hadAny ? try newest() : rowID
                 // If the run has more lines by now, we did not read its end.
-                if !farewell.isEmpty, newest == place || newest?.run != place?.run {
+                if !farewell.isEmpty, newest == rowID || newest?.run != rowID?.run {
                     defer { farewell = [] }
                     return .bytes(farewell)
                 }
-                return .end(hadAny: hadAny, hasGrown: newest != place)
+                return .end(hadAny: hadAny, hasGrown: newest != rowID)
             }
             hadAny = true
-            place = page.last
+            rowID = page.last
             var bytes: [UInt8] = []
             if page.run.number != run {
                 run = page.run.number
@@ -156,7 +156,7 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
             last = nil
             return
         }
-        place = JournalPlace(id: first.last.id - 1)
+        rowID = JournalPlace(id: first.last.id - 1)
     }
 
     private func newest() throws(JournalFault) -> JournalPlace? {

@@ -67,15 +67,15 @@ final class Recording {
             }
             switch item {
             case .tooLong(let length):
-                note("it has \(length) bytes, and \(LineEncoder.longestLine) are the most")
-            case .line(let bytes): if let line = take(bytes) { return line }
+                addFault("it has \(length) bytes, and \(LineEncoder.longestLine) are the most")
+            case .line(let bytes): if let line = read(bytes) { return line }
             }
         } while slice.goesOn() && oddity == nil
         return nil
     }
 
     /// Counts a line that cannot be read.
-    func note(_ fault: @autoclosure () -> String) {
+    func addFault(_ fault: @autoclosure () -> String) {
         badLines += 1
         if badLines == 1 { firstFault = "line \(buffer.number): \(fault())" }
     }
@@ -88,7 +88,7 @@ final class Recording {
     }
 
     @inline(__always)
-    private func take(_ line: UnsafeBufferPointer<UInt8>) -> RecordedLine? {
+    private func read(_ line: UnsafeBufferPointer<UInt8>) -> RecordedLine? {
         if let plain = PlainLine(line) {
             guard isNew(plain.sequence), isWanted(plain.time) else { return nil }
             lastSequence = plain.sequence
@@ -96,21 +96,21 @@ final class Recording {
             // The fast path, for nearly all lines.
             return hasHello && hello == nil ? whole : begin(with: whole, plain.sequence, plain.time)
         }
-        return takeOther(line)
+        return readOther(line)
     }
 
     /// Whether a line is newer than those before it; reports a number before the run's first, which no `gap` can name.
     @inline(__always)
     private func isNew(_ sequence: Int) -> Bool {
         if sequence > lastSequence { return true }
-        if sequence < first { note("its number is \(sequence), and its run begins with \(first)") }
+        if sequence < first { addFault("its number is \(sequence), and its run begins with \(first)") }
         return false
     }
 
     /// Whether another number can follow this one, as for every valid line; reports one that none can follow.
     private func isNumber(_ sequence: Int) -> Bool {
         if sequence < .max { return true }
-        note("its number is \(sequence), which is no number of a line")
+        addFault("its number is \(sequence), which is no number of a line")
         return false
     }
 
@@ -123,7 +123,7 @@ final class Recording {
     }
 
     @inline(never)
-    private func takeOther(_ line: UnsafeBufferPointer<UInt8>) -> RecordedLine? {
+    private func readOther(_ line: UnsafeBufferPointer<UInt8>) -> RecordedLine? {
         // Skips a byte order mark, which may also occur where files were concatenated; a line with nothing else is
         // blank.
         let hasMark = line.starts(with: [0xEF, 0xBB, 0xBF])
@@ -138,13 +138,13 @@ final class Recording {
         do throws(LineFault) {
             decoded = try LineDecoder.decode(bytes)
         } catch {
-            note("\(error)")
+            addFault("\(error)")
             return nil
         }
-        return take(RelayedLine(decoded, bytes: bytes))
+        return read(RelayedLine(decoded, bytes: bytes))
     }
 
-    private func take(_ relayed: RelayedLine) -> RecordedLine? {
+    private func read(_ relayed: RelayedLine) -> RecordedLine? {
         let line = relayed.line
         switch line.body {
         case .hello(let hello):

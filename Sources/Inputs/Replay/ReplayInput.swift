@@ -103,7 +103,7 @@ package actor ReplayInput {
             store.relay {
                 playback.next()
             } refuse: {
-                playback.recording.note("\($0)")
+                playback.recording.addFault("\($0)")
             }
         }
     }

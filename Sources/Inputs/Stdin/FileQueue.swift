@@ -28,8 +28,8 @@ package final class FileQueue {
         do {
             try await wakeup.wait()
         } catch {
-            if let place = waiting.firstIndex(where: { $0 === wakeup }) {
-                waiting.remove(at: place)
+            if let index = waiting.firstIndex(where: { $0 === wakeup }) {
+                waiting.remove(at: index)
             } else {
                 leave()  // its turn had come already
             }

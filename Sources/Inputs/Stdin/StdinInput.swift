@@ -62,7 +62,7 @@ package actor StdinInput: Input {
                 failure = Failure(.closed, "\(source.path ?? "standard input") cannot be read: \(error.reason)")
             }
             isAtEnd = true
-            try await takeLines(from: id)
+            try await processLines(from: id)
         } catch {
             await finish(id)
             throw CancellationError()
@@ -73,7 +73,7 @@ package actor StdinInput: Input {
     private func read(_ stream: any ByteStream, from id: SourceID) async throws {
         while true {
             // Before anything is read, because an earlier input may have left lines.
-            try await takeLines(from: id)
+            try await processLines(from: id)
             while true {
                 if let count = try lines.buffer.fill(from: stream) {
                     if count == 0 { return }
@@ -85,15 +85,15 @@ package actor StdinInput: Input {
     }
 
     /// Parses and publishes the buffered lines, a slice of work at a time.
-    private func takeLines(from id: SourceID) async throws(CancellationError) {
+    private func processLines(from id: SourceID) async throws(CancellationError) {
         var hasMore = isAtEnd || lines.buffer.hasBytes
         while hasMore {
             try await store.admit()
             var long: Bytes?
-            hasMore = takeLines(from: id, &long)
+            hasMore = parseLines(from: id, &long)
             if let long {
-                await publish(from: id)  // `take` replaces the batch
-                await take(long: long, from: id)
+                await publish(from: id)  // `parse` replaces the batch
+                await parse(long: long, from: id)
             }
             await publish(from: id)
             // A stream that always has something to read would otherwise occupy the loop.
@@ -105,10 +105,10 @@ package actor StdinInput: Input {
     ///
     /// - Parameter long: set to the last line when it is too long to be parsed here.
     /// - Returns: whether there may be more lines.
-    private func takeLines(from id: SourceID, _ long: inout Bytes?) -> Bool {
+    private func parseLines(from id: SourceID, _ long: inout Bytes?) -> Bool {
         // One access check per property for all lines.
         var slice = TimeSlice(of: loop)
-        return Self.takeLines(&lines.buffer, into: &batch, &faults, &slice, &long, context(id))
+        return Self.parseLines(&lines.buffer, into: &batch, &faults, &slice, &long, context(id))
     }
 
     private func context(_ id: SourceID) -> LineContext {
@@ -129,17 +129,17 @@ package actor StdinInput: Input {
         let isAtEnd: Bool
     }
 
-    private static func takeLines(
+    private static func parseLines(
         _ buffer: inout LineBuffer, into batch: inout EventBatch, _ faults: inout LineFaults, _ slice: inout TimeSlice,
         _ long: inout Bytes?, _ context: LineContext
     ) -> Bool {
         repeat {
             if context.reader.hasItems {
                 guard let verdict = context.reader.readItems(into: &batch, during: &slice) else { return true }
-                note(verdict, of: buffer.number, context.reader, &faults)
+                addFaults(of: verdict, in: buffer.number, context.reader, &faults)
             } else {
                 guard let item = buffer.next() ?? (context.isAtEnd ? buffer.finish() : nil) else { return false }
-                take(item, buffer.number, buffer.limit, into: &batch, &faults, &long, context)
+                parse(item, buffer.number, buffer.limit, into: &batch, &faults, &long, context)
             }
             if batch.isFull || long != nil { return true }
         } while slice.goesOn()
@@ -147,7 +147,7 @@ package actor StdinInput: Input {
     }
 
     @inline(__always)
-    private static func take(
+    private static func parse(
         _ item: LineBuffer.Item, _ number: Int, _ limit: Int, into batch: inout EventBatch, _ faults: inout LineFaults,
         _ long: inout Bytes?, _ context: LineContext
     ) {
@@ -159,7 +159,7 @@ package actor StdinInput: Input {
             }
             let verdict = context.reader.read(line, from: context.source, at: context.now, into: &batch)
             if case .long = verdict { long = Bytes(line) }
-            note(verdict, of: number, context.reader, &faults)
+            addFaults(of: verdict, in: number, context.reader, &faults)
         case .tooLong(let length):
             let message = "line \(number): it has \(length) bytes, and \(limit) are the most that are read"
             faults.bad.add(Failure(.lineTooLong, message))
@@ -168,8 +168,8 @@ package actor StdinInput: Input {
 
     /// Counts the faults of a line.
     @inline(__always)
-    private static func note(
-        _ verdict: StdinLineParser.Verdict, of number: Int, _ reader: StdinLineParser, _ faults: inout LineFaults
+    private static func addFaults(
+        of verdict: StdinLineParser.Verdict, in number: Int, _ reader: StdinLineParser, _ faults: inout LineFaults
     ) {
         func atLine(_ failure: Failure) -> Failure { Failure(failure.code, "line \(number): \(failure.message)") }
         switch verdict {
@@ -183,11 +183,11 @@ package actor StdinInput: Input {
     }
 
     /// Parses a long line into the batch, which is empty.
-    private func take(long line: Bytes, from id: SourceID) async {
+    private func parse(long line: Bytes, from id: SourceID) async {
         var batch = EventBatch()
         let verdict = await reader.read(long: line, from: id, at: wall.now, into: &batch, on: loop, or: worker)
         self.batch = batch
-        Self.note(verdict, of: lines.buffer.number, reader, &faults)
+        Self.addFaults(of: verdict, in: lines.buffer.number, reader, &faults)
     }
 
     /// Publishes the batch, and the faults if their report is due.
@@ -228,7 +228,7 @@ package actor StdinInput: Input {
 
     /// Publishes the batch, and all faults not yet reported.
     private func finish(_ id: SourceID) async {
-        if let failure = reader.cutShort { Self.note(.faulty(failure), of: lines.buffer.number, reader, &faults) }
+        if let cut = reader.cutShort { Self.addFaults(of: .faulty(cut), in: lines.buffer.number, reader, &faults) }
         await reportMissingValues(from: id, isLast: true)
         if let failure = faults.bad.report(at: loop.clock.now, isLast: true) {
             batch.add(Event(time: wall.now, source: id, body: .error(failure)))

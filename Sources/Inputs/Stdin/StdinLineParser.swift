@@ -42,7 +42,7 @@ package final class StdinLineParser {
         do throws(JSONFault) {
             guard extractor.extraction.items == nil else {
                 let document = try extractor.read(Bytes(line), mayHaveMark: false)
-                return take(document, from: source, at: now, into: &batch)
+                return extract(document, from: source, at: now, into: &batch)
             }
             count = try batch.minify(line, extractor.fields, found)
         } catch {
@@ -88,25 +88,25 @@ package final class StdinLineParser {
                 } else {
                     try extractor.read(line, mayHaveMark: false)
                 }
-            return take(document, from: source, at: now, into: &batch)
+            return extract(document, from: source, at: now, into: &batch)
         } catch {
             return Self.verdict(error)
         }
     }
 
-    private func take(
+    private func extract(
         _ document: Extractor.Document, from source: SourceID, at now: Timestamp, into batch: inout EventBatch
     ) -> Verdict {
         do throws(Failure) {
             items = try extractor.begin(document, from: source, at: now)
             if items != nil { return .items }
-            return take(try extractor.add(document, from: source, at: now, to: &batch))
+            return handle(try extractor.add(document, from: source, at: now, to: &batch))
         } catch {
             return .faulty(error)
         }
     }
 
-    private func take(_ outcome: Extractor.Outcome) -> Verdict {
+    private func handle(_ outcome: Extractor.Outcome) -> Verdict {
         if let pointer = outcome.valuePointer { extractor = extractor.fixingValue(at: pointer) }
         if let missing = outcome.missing { return .withoutValue(missing, outcome.problem) }
         return outcome.problem.map { .faulty($0) } ?? .read
@@ -128,6 +128,6 @@ package final class StdinLineParser {
     package func readItems(into batch: inout EventBatch, during slice: inout TimeSlice) -> Verdict? {
         guard items?.read(into: &batch, during: &slice) == false else { return nil }
         defer { items = nil }
-        return items.map { take($0.outcome) }
+        return items.map { handle($0.outcome) }
     }
 }

@@ -35,7 +35,7 @@ package struct ProcessSampler: Sendable {
             var events: [Event] = []
             let usage = usage()
             if let memory = usage.memory { events.append(Event(time: now, source: id, body: .memory(memory))) }
-            let agent = AgentSample(loopLag: loop.takeLag().milliseconds, cpu: usage.processorTime)
+            let agent = AgentSample(loopLag: loop.resetLag().milliseconds, cpu: usage.processorTime)
             events.append(Event(time: now, source: id, body: .agent(agent)))
             await store.publish(events)
             // In the middle of each window, so that every window gets one sample.

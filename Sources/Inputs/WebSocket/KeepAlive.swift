@@ -60,10 +60,10 @@ struct KeepAlive {
 
     /// How long the answer to a ping took; nil for a pong that answers none.
     mutating func answer(_ payload: [UInt8], at now: LoopInstant) -> Duration? {
-        guard let place = awaited.firstIndex(where: { $0.payload == payload }) else { return nil }
+        guard let index = awaited.firstIndex(where: { $0.payload == payload }) else { return nil }
         // Those before it need no answer any more (RFC 6455, section 5.5.3).
-        defer { awaited.removeSubrange(...place) }
-        return awaited[place].sent.duration(to: now)
+        defer { awaited.removeSubrange(...index) }
+        return awaited[index].sent.duration(to: now)
     }
 
     /// - Parameter isAsked: whether a reader asks for a ping out of turn.

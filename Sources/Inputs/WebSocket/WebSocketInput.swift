@@ -102,7 +102,7 @@ package actor WebSocketInput: Input {
     /// - Returns: when the next attempt is due.
     private func report(_ ending: Ending, _ id: SourceID) async -> LoopInstant {
         let now = loop.clock.now
-        takeFaults(id, isLast: true)
+        reportFaults(id, isLast: true)
         var failure = ending.failure
         let pause = retries.fail(failure.code, at: now, retryAfter: ending.retryAfter)
         failure.endpoint = endpoint.name
@@ -140,7 +140,7 @@ package actor WebSocketInput: Input {
     }
 
     /// Adds the faults of messages to the batch, if their report is due.
-    private func takeFaults(_ id: SourceID, isLast: Bool = false) {
+    private func reportFaults(_ id: SourceID, isLast: Bool = false) {
         if let failure = faults.report(at: loop.clock.now, isLast: isLast) { batch.add(event(failure, id)) }
         if isLast, let failure = withoutValue.report(at: loop.clock.now, isLast: true) { batch.add(event(failure, id)) }
     }
@@ -168,7 +168,7 @@ package actor WebSocketInput: Input {
             }
             if Task.isCancelled {
                 ending.closeCode = .goingAway
-                takeFaults(id, isLast: true)
+                reportFaults(id, isLast: true)
             }
             await publish()
             if let code = ending.closeCode { await sayFarewell(session, code, waits: ending.waitsForPeer) }
@@ -270,8 +270,8 @@ package actor WebSocketInput: Input {
                     session.pending = 0..<count
                 }
                 slice.restart()
-                let ending = try await take(session, id)
-                takeFaults(id)
+                let ending = try await handlePending(session, id)
+                reportFaults(id)
                 await publish(session)
                 if let ending { return ending }
                 // A server that sends as fast as we read would otherwise occupy the loop.
@@ -285,7 +285,7 @@ package actor WebSocketInput: Input {
     }
 
     /// Handles all pending bytes; returns why the connection is over, or nil.
-    private func take(_ session: WebSocketSession, _ id: SourceID) async throws(CancellationError) -> Ending? {
+    private func handlePending(_ session: WebSocketSession, _ id: SourceID) async throws(CancellationError) -> Ending? {
         // In bounds: pending bytes lie in the part that was read, and nothing else is read before they are handled.
         var input = UnsafeRawBufferPointer(rebasing: session.buffer.memory[session.pending])
         session.pending = 0..<0
@@ -303,7 +303,7 @@ package actor WebSocketInput: Input {
             case .ping(let payload):
                 session.pong = payload
                 session.outgoing.signal()
-            case .pong(let payload): takePong(payload, session, id, at: time)
+            case .pong(let payload): handlePong(payload, session, id, at: time)
             case .close(let code, let reason): return Ending(closedBy: peer, code, reason)
             }
             // For every kind of item: faulty messages and pings can come by the thousands too.
@@ -325,7 +325,7 @@ package actor WebSocketInput: Input {
                     try extractor.read(message[...])
                 }
         } catch {
-            return note(error.failure)
+            return addFault(error.failure)
         }
         var reading: ItemReading?
         do throws(Failure) {
@@ -333,7 +333,7 @@ package actor WebSocketInput: Input {
             if reading == nil { await finish(try extractor.add(document, from: id, at: time, to: &batch), id) }
             retries.startOver()
         } catch {
-            note(error)
+            addFault(error)
         }
         guard var reading else { return }
         while reading.read(into: &batch, during: &slice) {
@@ -341,7 +341,7 @@ package actor WebSocketInput: Input {
                 try await breathe(session)
             } catch {
                 // This is a cancellation from outside: the connection is not given up while its messages are published.
-                note(reading.cutShort)
+                addFault(reading.cutShort)
                 throw error
             }
         }
@@ -350,7 +350,7 @@ package actor WebSocketInput: Input {
 
     /// Reports the faults of a message, and fixes the value's pointer for later messages.
     private func finish(_ outcome: Extractor.Outcome, _ id: SourceID) async {
-        if let problem = outcome.problem { note(problem) }
+        if let problem = outcome.problem { addFault(problem) }
         if let pointer = outcome.valuePointer { extractor = extractor.fixingValue(at: pointer) }
         guard let missing = outcome.missing else { return }
         withoutValue.add(extractor.failure(of: missing), count: missing.count)
@@ -390,12 +390,12 @@ package actor WebSocketInput: Input {
         session.alive.goOn(at: loop.clock.now)
     }
 
-    private func note(_ failure: Failure) {
+    private func addFault(_ failure: Failure) {
         faults.add(failure)
         pulse.signal()  // its report may be due later
     }
 
-    private func takePong(_ payload: [UInt8], _ session: WebSocketSession, _ id: SourceID, at time: Timestamp) {
+    private func handlePong(_ payload: [UInt8], _ session: WebSocketSession, _ id: SourceID, at time: Timestamp) {
         guard let ms = session.alive.answer(payload, at: loop.clock.now)?.milliseconds else { return }
         let name = "PING" + endpoint.name.dropFirst("GET".count)
         let sample = LatencySample(
@@ -441,7 +441,7 @@ package actor WebSocketInput: Input {
                 session.outgoing.signal()
                 await expectLife()
             case .wait(let due):
-                takeFaults(id)
+                reportFaults(id)
                 await publish()
                 do {
                     try await waitForPulse(until: min(due, faults.due ?? due))

@@ -83,7 +83,7 @@ package actor FileOutput {
 
     /// Ends the output once the file has all current lines.
     ///
-    /// - Parameter isFollowed: whether another output continues, with the position from `takePlace`.
+    /// - Parameter isFollowed: whether another output continues, with the position from `handOverEnd`.
     package func stop(isFollowed: Bool) async {
         self.isFollowed = isFollowed
         goal = await store.nextSequence
@@ -91,7 +91,7 @@ package actor FileOutput {
     }
 
     /// Returns the end position, once; nil before the end.
-    package func takePlace() -> Place? {
+    package func handOverEnd() -> Place? {
         defer { end = nil }
         return end
     }

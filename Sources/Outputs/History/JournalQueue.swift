@@ -63,7 +63,7 @@ package actor JournalQueue {
                     throw CancellationError()
                 }
                 // Unless it was cancelled or has timed out.
-                if let order = take(order.ticket) { order.answer(outcome.0, outcome.1) }
+                if let order = remove(order.ticket) { order.answer(outcome.0, outcome.1) }
             }
             try await wakeup.wait()
         }
@@ -84,7 +84,7 @@ package actor JournalQueue {
     }
 
     /// Cancels a request.
-    package func cancel(_ ticket: Ticket) { _ = take(ticket) }
+    package func cancel(_ ticket: Ticket) { _ = remove(ticket) }
 
     /// The number of requests, including the current one.
     package var waiting: Int { orders.count }
@@ -115,7 +115,7 @@ package actor JournalQueue {
         }
     }
 
-    private func take(_ ticket: Ticket) -> Order? {
+    private func remove(_ ticket: Ticket) -> Order? {
         guard let index = orders.firstIndex(where: { $0.ticket == ticket }) else { return nil }
         let order = orders.remove(at: index)
         loop.cancel(order.timer)
@@ -123,7 +123,7 @@ package actor JournalQueue {
     }
 
     private func giveUp(_ ticket: Ticket, _ reason: String) {
-        guard let order = take(ticket) else { return }
+        guard let order = remove(ticket) else { return }
         order.answer(order.reading, .failure(JournalFault(.disk, reason)))
     }
 }

@@ -60,7 +60,7 @@ package struct PastReading: Sendable {
     /// read again.
     private var isCut = false
     /// The next line; nil while unknown.
-    package private(set) var place: LineID?
+    package private(set) var next: LineID?
     /// The sequence number of the last step's first line; nil for none.
     package private(set) var first: Int?
     /// The last sequence number that the journal had of the current run when that began; nil before.
@@ -77,7 +77,7 @@ package struct PastReading: Sendable {
         from start: Start, _ filter: LineFilter?, as form: Form, atMost most: Int = .max, through known: Int? = nil
     ) {
         (self.start, self.filter, self.form, self.most, self.known) = (start, filter, form, most, known)
-        if case .after(let sequence, let run) = start { place = LineID(run, sequence.addingSaturated(1)) }
+        if case .after(let sequence, let run) = start { next = LineID(run, sequence.addingSaturated(1)) }
     }
 
     /// Advances by at most one page.
@@ -86,8 +86,8 @@ package struct PastReading: Sendable {
     package mutating func advance(_ history: any LineHistory, at time: Timestamp) throws(JournalFault) -> Step {
         switch phase {
         case .beginning: return try begin(history)
-        case .measuring(let place, let left):
-            try measure(history, behind: place, left)
+        case .measuring(let rowID, let left):
+            try measure(history, behind: rowID, left)
             return .bytes([])
         case .reading: return try read(history, time)
         }
@@ -96,8 +96,8 @@ package struct PastReading: Sendable {
     private mutating func begin(_ history: any LineHistory) throws(JournalFault) -> Step {
         switch start {
         case .after(let sequence, let run):
-            // Looks up the next line: the run may begin with it, and have no place for the one before.
-            guard let next = try history.place(of: sequence.addingSaturated(1), in: run) else { return .end }
+            // Looks up the next line: the run may begin with it, and have no row id for the one before.
+            guard let next = try history.rowID(of: sequence.addingSaturated(1), in: run) else { return .end }
             low = JournalPlace(id: next.id.subtractingSaturated(1))
         case .time(let from, let until):
             var query = JournalQuery()
@@ -126,20 +126,20 @@ package struct PastReading: Sendable {
 
     /// Counts a page of lines, the newest first; a page that exceeds the limit and all older ones are dropped.
     private mutating func measure(
-        _ history: any LineHistory, behind place: JournalPlace?, _ left: Int
+        _ history: any LineHistory, behind rowID: JournalPlace?, _ left: Int
     ) throws(JournalFault) {
         var query = JournalQuery()
         query.isReversed = true
         phase = .reading
-        guard let page = try history.page(query, behind: place, bytes: Self.pageBytes) else { return }
-        if let place, page.last >= place { throw Self.circle }
+        guard let page = try history.page(query, behind: rowID, bytes: Self.pageBytes) else { return }
+        if let rowID, page.last >= rowID { throw Self.circle }
         var left = left
         page.lines.withUnsafeBytes { bytes in
             bytes.forEachLine { line in if filter?.admits(line) != false { left -= line.count + 1 } }
         }
         if left < 0 {
             isCutOff = true
-            if let place { low = max(low ?? place, JournalPlace(id: place.id.subtractingSaturated(1))) }
+            if let rowID { low = max(low ?? rowID, JournalPlace(id: rowID.id.subtractingSaturated(1))) }
         } else if low.map({ page.last > $0 }) ?? true {
             phase = .measuring(behind: page.last, left: left)
         }
@@ -160,15 +160,15 @@ package struct PastReading: Sendable {
         var bytes: [UInt8] = []
         if page.run.number != runNumber {
             let isCutOff = isCutOff
-            if let place, place.run != page.run.name {
-                if runNumber == nil { try bytes += rest(of: place, history, time) }
+            if let next, next.run != page.run.name {
+                if runNumber == nil { try bytes += rest(of: next, history, time) }
                 if let known { addGap(through: known, time, to: &bytes) }
                 known = nil
             }
             var first = page.sequences.lowerBound
-            if place?.run != page.run.name {
+            if next?.run != page.run.name {
                 if !isCutOff, let log, log.run == page.run.name { first = min(first, log.sequence) }
-                place = LineID(page.run.name, first)
+                next = LineID(page.run.name, first)
             }
             runNumber = page.run.number
             try bytes += greeting(page, first: first, history, time)
@@ -191,19 +191,19 @@ package struct PastReading: Sendable {
 
     /// Returns a gap for the rest of a run that is skipped entirely.
     private mutating func rest(
-        of place: LineID, _ history: any LineHistory, _ time: Timestamp
+        of next: LineID, _ history: any LineHistory, _ time: Timestamp
     ) throws(JournalFault) -> [UInt8] {
-        guard let page = try lastPage(of: place.run, history), page.sequences.upperBound >= place.sequence else {
+        guard let page = try lastPage(of: next.run, history), page.sequences.upperBound >= next.sequence else {
             return []
         }
-        var bytes = try greeting(page, first: place.sequence, history, time)
+        var bytes = try greeting(page, first: next.sequence, history, time)
         addGap(through: page.sequences.upperBound, time, to: &bytes)
         return bytes
     }
 
     /// Returns the page with a run's last line.
     private func lastPage(of run: String, _ history: any LineHistory) throws(JournalFault) -> JournalPage? {
-        guard let behind = try history.place(of: .max, in: run) else { return nil }
+        guard let behind = try history.rowID(of: .max, in: run) else { return nil }
         var query = JournalQuery()
         query.isReversed = true
         let page = try history.page(query, behind: behind, bytes: 1)
@@ -233,17 +233,17 @@ package struct PastReading: Sendable {
     private mutating func add(
         _ line: UnsafeRawBufferPointer, _ id: [UInt8], _ time: Timestamp, to bytes: inout [UInt8]
     ) {
-        guard !isCut, line.count < LineEncoder.longestLine, let place else { return }
+        guard !isCut, line.count < LineEncoder.longestLine, let next else { return }
         guard let sequence = LineHead(line)?.sequence else {
             if let gap = Line.Gap(Bytes(line)) { addGap(through: gap.to, time, to: &bytes) }
             return
         }
-        guard sequence >= place.sequence, sequence < .max,
+        guard sequence >= next.sequence, sequence < .max,
             (try? LineHead.Decoded(line.assumingMemoryBound(to: UInt8.self))) != nil
         else { return }
         addGap(through: sequence - 1, time, to: &bytes)
         if isCut { return }
-        self.place?.sequence = sequence + 1
+        self.next?.sequence = sequence + 1
         guard filter?.admits(line) != false, let start = line.baseAddress else { return }
         first = first ?? sequence
         // `forEachLine` has found the newline behind the line.
@@ -255,20 +255,20 @@ package struct PastReading: Sendable {
     private mutating func addGap(through last: Int, _ time: Timestamp, to bytes: inout [UInt8]) {
         let takesFromLog = !isCutOff
         isCutOff = false
-        guard let place, last >= place.sequence, last < .max else { return }
+        guard let next, last >= next.sequence, last < .max else { return }
         var last = last
-        if takesFromLog, let log, log.run == place.run, log.sequence <= last {
+        if takesFromLog, let log, log.run == next.run, log.sequence <= last {
             isCut = true
             last = log.sequence - 1
-            guard last >= place.sequence else { return }
+            guard last >= next.sequence else { return }
         }
         bytes += gap(through: last, time)
-        self.place?.sequence = last + 1
+        self.next?.sequence = last + 1
     }
 
     private func gap(through last: Int, _ time: Timestamp) -> [UInt8] {
-        guard form != .numbered, let place else { return [] }
-        let line = ControlLine.gap(time: time, missing: place.sequence...last, reason: "journal")
+        guard form != .numbered, let next else { return [] }
+        let line = ControlLine.gap(time: time, missing: next.sequence...last, reason: "journal")
         return form == .events ? EventFraming.events(of: line) : line
     }
 

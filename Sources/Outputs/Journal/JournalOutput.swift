@@ -47,7 +47,7 @@ package actor JournalOutput {
     /// The newest line about where a value is that the journal's `stats` include, and when that was written.
     private var toldPointer: (sequence: Int, at: LoopInstant)?
     /// The position behind the batch; nil before the first batch.
-    private var place: LineID?
+    private var position: LineID?
     /// Whether old lines remain to be deleted.
     private var isUntidy = false
     /// Since when nothing can be kept, and the last reported reason.
@@ -201,14 +201,14 @@ package actor JournalOutput {
 
     private func fill(_ reader: ReaderID) {
         while !batch.isFull {
-            guard let delivery = store.assumeIsolated({ $0.take(for: reader) }) else { break }
+            guard let delivery = store.assumeIsolated({ $0.dequeue(for: reader) }) else { break }
             batch.add(delivery)
         }
         // Behind all earlier lines.
-        if !batch.isFull || batch.isLast, let line = store.assumeIsolated({ $0.takeFarewell(for: reader) }) {
+        if !batch.isFull || batch.isLast, let line = store.assumeIsolated({ $0.dequeueFarewell(for: reader) }) {
             batch.addEnd(line)
         }
-        place = store.assumeIsolated { $0.progress(of: reader) }
+        position = store.assumeIsolated { $0.progress(of: reader) }
     }
 
     /// Starts the next batch with new `stats` if the place of a value has become known: the line about it may be older
@@ -244,7 +244,7 @@ package actor JournalOutput {
                 }
             }
             guard let fault = attempt.fault else {
-                note(attempt, pieces, of: reader)
+                record(attempt, pieces, of: reader)
                 return true
             }
             // Opening the file again tells what became of it.
@@ -252,7 +252,7 @@ package actor JournalOutput {
                 mustOpen = true
                 continue
             }
-            note(fault, of: reader)
+            report(fault, of: reader)
             if isGivenUp {
                 complain(fault.reason, loss)
                 return false
@@ -303,13 +303,13 @@ package actor JournalOutput {
 
     // MARK: How it goes
 
-    private func note(_ attempt: Attempt, _ pieces: [JournalPiece], of reader: ReaderID) {
+    private func record(_ attempt: Attempt, _ pieces: [JournalPiece], of reader: ReaderID) {
         isUntidy = attempt.isUntidy
         if attempt.isBroken { mustOpen = true }
         for case .greeting(let new) in pieces { greeting = new }
-        let place = place
+        let position = position
         store.assumeIsolated {
-            if let place { $0.acknowledge(place, of: reader, first: attempt.first) }
+            if let position { $0.acknowledge(position, of: reader, first: attempt.first) }
             $0.setHolding(true, of: reader)
         }
         guard !pieces.isEmpty else { return }
@@ -319,7 +319,7 @@ package actor JournalOutput {
         tell(.recovered(recovery))
     }
 
-    private func note(_ fault: JournalFault, of reader: ReaderID) {
+    private func report(_ fault: JournalFault, of reader: ReaderID) {
         if !hasBegun, fault.kind == .taken {
             refusal = fault
             return begun.open()

@@ -173,10 +173,10 @@ package actor NatsOutput {
             }
             if batch.isFull { return true }
             if rest != nil {
-                if takeRest() { return true }
+                if addRest() { return true }
                 continue
             }
-            guard let delivery = await store.take(for: reader) else { return false }
+            guard let delivery = await store.dequeue(for: reader) else { return false }
             _ = await isOfFleet(reader)
             switch delivery {
             case .lines where isFleet, .gap where isFleet: break
@@ -219,7 +219,7 @@ package actor NatsOutput {
     }
 
     /// Adds as much of the rest as there is room for; returns true when some is left.
-    private func takeRest() -> Bool {
+    private func addRest() -> Bool {
         guard let (span, done, next) = rest else { return false }
         let intake = span.withUnsafeBytes { batch.add(UnsafeRawBufferPointer(rebasing: $0[done...]), from: next) }
         let taken: (bytes: Int, lines: Int)
@@ -257,7 +257,7 @@ package actor NatsOutput {
             try await connect(reader)
             switch fence.step {
             case .look:
-                if try await look(reader) { return note(piece, reader) }
+                if try await look(reader) { return recordStored(piece, reader) }
             case .send(let id, let expected):
                 var next = message
                 (next.id, next.expected) = (id, expected)
@@ -265,7 +265,7 @@ package actor NatsOutput {
                 fence.send()
                 switch try await ask({ [next] broker throws(NatsFault) in try broker.publish(next) }) {
                 case .success(let receipt):
-                    if fence.accept(receipt) { return note(piece, reader) }
+                    if fence.accept(receipt) { return recordStored(piece, reader) }
                     renamed += 1
                     let text = "the stream knew message \(id) before it was sent; it gets another name"
                     if renamed < Self.mostRenamed {
@@ -314,7 +314,7 @@ package actor NatsOutput {
             case .outdated: try await loop.sleep(for: Self.outdatedPause)
             case .taken(let host):
                 let host = host.map { "on \($0) " } ?? ""
-                note(NatsFault(.sequenceConflict, "conflict: another agent \(host)publishes as \(name), too"), reader)
+                report(NatsFault(.sequenceConflict, "conflict: another agent \(host)publishes as \(name), too"), reader)
                 // After the end of the feed, there is no point in waiting.
                 if await store.isOver { throw CancellationError() }
                 try await sleep(for: Self.conflictPause)
@@ -344,7 +344,7 @@ package actor NatsOutput {
         }
     }
 
-    private func note(_ piece: NatsBatch.Piece, _ reader: ReaderID) {
+    private func recordStored(_ piece: NatsBatch.Piece, _ reader: ReaderID) {
         pieces = pieces.dropFirst()
         if let numbers = piece.numbers { stored = numbers.upperBound }
         progressed = loop.clock.now
@@ -397,7 +397,7 @@ package actor NatsOutput {
         let (name, subject) = (settings.stream, NatsSubject.of(name))
         switch try await ask({ broker throws(NatsFault) in try broker.stream(name) }) {
         case .success(let stream):
-            guard stream.takes(subject) else {
+            guard stream.stores(subject) else {
                 return NatsFault(
                     .absent, "stream \(name) takes \(stream.subjectsText), and not \(subject)")
             }
@@ -421,7 +421,7 @@ package actor NatsOutput {
             diagnosed = loop.clock.now
             fault = try await diagnosis() ?? fault
         }
-        let patience = note(fault, reader)
+        let patience = report(fault, reader)
         if !patience.keepsConnection { isConnected = false }
         if fault.kind == .lost, outage.attempts == 1 { return }
         try await sleep(for: backoff.fail(upTo: patience.pause, using: &random))
@@ -436,7 +436,7 @@ package actor NatsOutput {
     }
 
     @discardableResult
-    private func note(_ fault: NatsFault, _ reader: ReaderID) -> RetryRule {
+    private func report(_ fault: NatsFault, _ reader: ReaderID) -> RetryRule {
         let state = fault.kind == .sequenceConflict ? fault.reason : "retrying: \(fault.reason)"
         store.assumeIsolated { $0.setState(state, of: reader) }
         let patience = RetryRule(after: fault.kind, telling: 2, pause: .seconds(30))

@@ -70,7 +70,7 @@ package actor PushOutput {
 
     /// Ends the output once it has written all current lines; at once, while it is not connected.
     ///
-    /// - Parameter isFollowed: whether another output continues with its reader, from `takeReader`.
+    /// - Parameter isFollowed: whether another output continues with its reader, from `handOverReader`.
     package func stop(isFollowed: Bool) async {
         self.isFollowed = isFollowed
         goal = await store.nextSequence
@@ -80,7 +80,7 @@ package actor PushOutput {
 
     /// Returns the reader of an ended output, once; rewound as after a lost connection, because the peer may not have
     /// read everything. Nil when no output was announced to continue.
-    package func takeReader() -> ReaderID? {
+    package func handOverReader() -> ReaderID? {
         defer { reader = nil }
         return isFollowed ? reader : nil
     }
@@ -164,7 +164,7 @@ package actor PushOutput {
             await goBack(reader)
         } else {
             run = await store.run
-            first = await store.place(of: reader)
+            first = await store.cursor(of: reader)
         }
         hasConnected = true
         trail.removeAll()
@@ -195,11 +195,11 @@ package actor PushOutput {
             try await stream.write(all: await store.greeting(for: reader))
         }
         while true {
-            if let goal, await store.place(of: reader) >= goal { return true }
+            if let goal, await store.cursor(of: reader) >= goal { return true }
             switch try await store.next(for: reader) {
             case .lines(let span):
                 unwritten = span.count
-                trail.note(sequence: span.sequences.lowerBound, bytes: span.count)
+                trail.record(sequence: span.sequences.lowerBound, bytes: span.count)
                 try await span.write(to: stream) { unwritten -= $0 }
             case .gap(let line):
                 if history != nil, let missing = Line.Gap(line[...]), pastEnd != LineID(run, missing.from) {
@@ -212,7 +212,7 @@ package actor PushOutput {
                 if run != self.run {
                     // Sequence numbers start again, and the log has dropped the last run.
                     self.run = run
-                    first = await store.place(of: reader)
+                    first = await store.cursor(of: reader)
                     trail.removeAll()
                 }
                 if target.sendsControl { try await stream.write(all: line) }
@@ -239,7 +239,7 @@ package actor PushOutput {
         guard let history, var reading = past else { return false }
         var (lost, failure): ([UInt8], [UInt8]) = ([], [])
         reading: while true {
-            if let place = reading.place, await store.holds(place) { break }
+            if let next = reading.next, await store.holds(next) { break }
             reading.log = await LineID(store.run, store.firstSequence)
             let result: Result<PastReading.Step, JournalFault>
             (reading, result) = try await history.step(reading)
@@ -250,18 +250,18 @@ package actor PushOutput {
             }
             switch result {
             case .success(.bytes(let bytes)):
-                if let place = reading.place, place.run != run {
-                    run = place.run
-                    first = reading.first ?? place.sequence
+                if let next = reading.next, next.run != run {
+                    run = next.run
+                    first = reading.first ?? next.sequence
                     trail.removeAll()
                 }
                 try await write(bytes, to: stream)
             case .success(.end):
-                pastEnd = reading.place
+                pastEnd = reading.next
                 if run != (await store.run) { lost = reading.giveUp(at: store.wallTime) }
                 break reading
             case .failure(let fault):
-                pastEnd = reading.place
+                pastEnd = reading.next
                 if run != (await store.run) {
                     lost = reading.giveUp(at: store.wallTime)
                     failure = PastReading.refusal(fault, at: store.wallTime)
@@ -270,13 +270,13 @@ package actor PushOutput {
             }
         }
         past = nil
-        guard isAway, let place = reading.place else { return false }
+        guard isAway, let next = reading.next else { return false }
         isAway = false
-        let greeting = await store.join(reader, at: place, isFiltered: false)
+        let greeting = await store.join(reader, at: next, isFiltered: false)
         let now = await store.run
         if now != run {
             run = now
-            first = await store.place(of: reader)
+            first = await store.cursor(of: reader)
             trail.removeAll()
         }
         if target.sendsControl { try await stream.write(all: lost + greeting + failure) }
@@ -295,7 +295,7 @@ package actor PushOutput {
                 end = next
             }
             unwritten = end - start
-            if let first { trail.note(sequence: first, bytes: unwritten) }
+            if let first { trail.record(sequence: first, bytes: unwritten) }
             while unwritten > 0 {
                 unwritten -= try bytes.withUnsafeBytes { bytes throws(SystemError) in
                     try stream.write(UnsafeRawBufferPointer(rebasing: bytes[(end - unwritten)..<end]))

@@ -13,7 +13,7 @@ struct WriteTrail: Sendable {
     var count: Int { writes.count }
 
     /// Records a write of lines, the first of which is `sequence`.
-    mutating func note(sequence: Int, bytes count: Int) {
+    mutating func record(sequence: Int, bytes count: Int) {
         writes.append((sequence, count))
         bytes += count
         // The rest must cover that distance from the start of this write, of which nothing may have been sent yet.

@@ -94,7 +94,7 @@ package actor FailureReporter {
     /// Returns the message, unless there have been too many.
     private func limited(_ message: String) -> String? {
         guard everyRequest || rate.allow(at: loop.clock.now) else { return nil }
-        let left = rate.takeSuppressed()
+        let left = rate.resetSuppressed()
         let note = left > 0 ? " (\(left) further messages were not shown)" : ""
         return "catwatch: \(message)\(note)\n"
     }
@@ -146,7 +146,7 @@ struct RateLimit: Sendable {
     }
 
     /// Returns and resets the number of those that did not pass.
-    mutating func takeSuppressed() -> Int {
+    mutating func resetSuppressed() -> Int {
         defer { suppressed = 0 }
         return suppressed
     }

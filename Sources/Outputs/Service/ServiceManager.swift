@@ -43,8 +43,8 @@ package enum InheritedSockets {
 
     private static let first: Int32 = 3
 
-    /// Returns the first listening socket for a use; nil when there is none for this process. Each can be taken once.
-    package static func take(_ use: Use, environment: [String: String]) -> Descriptor? {
+    /// Returns the first listening socket for a use; nil when there is none for this process. Each can be claimed once.
+    package static func claim(_ use: Use, environment: [String: String]) -> Descriptor? {
         guard environment["LISTEN_PID"] == "\(getpid())" else { return nil }
         for number in numbers(for: use, environment: environment) {
             var isListening: Int32 = 0
@@ -64,8 +64,8 @@ package enum InheritedSockets {
         // No manager passes more; numbers that are not sockets fail the check for listening.
         guard let count = environment["LISTEN_FDS"].flatMap({ Int32($0) }), 1...1_024 ~= count else { return [] }
         let names = environment["LISTEN_FDNAMES"]?.split(separator: ":", omittingEmptySubsequences: false) ?? []
-        return (0..<count).filter { place in
-            let name = Int(place) < names.count ? String(names[Int(place)]) : ""
+        return (0..<count).filter { index in
+            let name = Int(index) < names.count ? String(names[Int(index)]) : ""
             return Use(rawValue: name) ?? .feed == use
         }.map { first + $0 }
     }

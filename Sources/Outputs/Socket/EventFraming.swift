@@ -94,7 +94,7 @@ enum EventFraming {
         bytes += line
         // White space in another agent's line, which would end the event's field.
         if let first = line.baseAddress, memchr(first, 0x0D, line.count) != nil {
-            for place in start..<bytes.count where bytes[place] == 0x0D { bytes[place] = 0x20 }
+            for index in start..<bytes.count where bytes[index] == 0x0D { bytes[index] = 0x20 }
         }
         bytes.append(UInt8(ascii: "\n"))
     }

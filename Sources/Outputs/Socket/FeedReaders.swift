@@ -55,7 +55,7 @@ package final class FeedReaders: @unchecked Sendable {
         stall = limits.stall
         seats.limit = limits.readers
         left = Wakeup(loop: loop)
-        turns = TurnWalk(on: loop) { $0.takeTurn() }
+        turns = TurnWalk(on: loop) { $0.runTurn() }
     }
 
     /// The most readers at once.
@@ -104,8 +104,8 @@ package final class FeedReaders: @unchecked Sendable {
     }
 
     private func add(_ connection: ReaderConnection) -> ReaderConnection {
-        seats.take()
-        connection.place = count
+        seats.acquire()
+        connection.index = count
         connections.append(connection)
         return connection
     }
@@ -115,11 +115,11 @@ package final class FeedReaders: @unchecked Sendable {
 
     /// Removes a closed reader; the last one moves to its index.
     func remove(_ connection: ReaderConnection) {
-        seats.leave()
+        seats.release()
         defer { if connections.isEmpty { left.signal() } }
         guard let last = connections.popLast(), last !== connection else { return }
-        connections[connection.place] = last
-        last.place = connection.place
+        connections[connection.index] = last
+        last.index = connection.index
     }
 
     // MARK: The end
@@ -222,6 +222,6 @@ package final class ReaderSeats: @unchecked Sendable {
 
     package var hasRoom: Bool { taken < limit }
 
-    func take() { taken += 1 }
-    func leave() { taken -= 1 }
+    func acquire() { taken += 1 }
+    func release() { taken -= 1 }
 }

@@ -43,7 +43,7 @@ final class ReaderConnection: @unchecked Sendable {
     /// Not unowned, which costs reference counting at every use; `close` removes this reader from there.
     private let readers: FeedReaders
     /// The index in `readers`.
-    var place = 0
+    var index = 0
     private var feed: ReaderFeed?
     private var stage = Stage.open
     private var outgoing = Outgoing.nothing
@@ -109,7 +109,7 @@ final class ReaderConnection: @unchecked Sendable {
     }
 
     /// Continues in this reader's turn.
-    func takeTurn() {
+    func runTurn() {
         hasTurn = false
         goOn()
     }

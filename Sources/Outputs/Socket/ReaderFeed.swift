@@ -118,16 +118,16 @@ final class ReaderFeed: @unchecked Sendable {
     }
 
     private func nextOfLog(_ room: inout Int) -> Next {
-        if let goal, readers.store.assumeIsolated({ $0.place(of: reader) }) >= goal {
+        if let goal, readers.store.assumeIsolated({ $0.cursor(of: reader) }) >= goal {
             return .last(framed(byeUntil(goal)))
         }
-        switch readers.store.assumeIsolated({ $0.take(for: reader) }) {
+        switch readers.store.assumeIsolated({ $0.dequeue(for: reader) }) {
         case .lines(let span) where form == .events:
-            noteTime(of: span)
+            countLateLines(of: span)
             let run = readers.store.assumeIsolated { $0.run }
             return .bytes(piece(of: Events(span: span, run: run, sequence: span.sequences.lowerBound), &room))
         case .lines(let span):
-            noteTime(of: span)
+            countLateLines(of: span)
             room -= span.count
             return filter.map { .bytes(greeted($0.chosen(of: span))) } ?? .lines(span)
         case .gap(let line):
@@ -146,7 +146,7 @@ final class ReaderFeed: @unchecked Sendable {
     }
 
     /// Counts lines that are too late for who asked for some time.
-    private func noteTime(of span: LineSpan) {
+    private func countLateLines(of span: LineSpan) {
         guard terms.until != nil, !isOver, let filter else { return }
         overBytes = span.withUnsafeBytes { filter.overBytes(in: $0, behind: overBytes) }
     }
@@ -209,7 +209,7 @@ final class ReaderFeed: @unchecked Sendable {
             })
     }
 
-    /// The greeting that answers a request; none when it comes by `take`. A reader by HTTP has asked before its connection begins, and
+    /// The greeting that answers a request; none when it comes by `dequeue`. A reader by HTTP has asked before its connection begins, and
     /// gets one only.
     private func answering(_ lines: [UInt8]) -> [UInt8] {
         if lines.isEmpty, case .owed = greeting, form == .socket { greeting = .owedTwice }
@@ -233,8 +233,8 @@ final class ReaderFeed: @unchecked Sendable {
         case .time(let from): start = .time(from, until: terms.until)
         case .after(let sequence, let run):
             let run = run ?? readers.store.assumeIsolated { $0.run }
-            let place = LineID(run, sequence.addingSaturated(1))
-            if readers.store.assumeIsolated({ $0.holds(place) }) { return nil }
+            let next = LineID(run, sequence.addingSaturated(1))
+            if readers.store.assumeIsolated({ $0.holds(next) }) { return nil }
             start = .after(sequence, run: run)
         }
         return PastReading(from: start, filter, as: form == .events ? .events : .lines, atMost: mostReplayed)
@@ -247,7 +247,7 @@ final class ReaderFeed: @unchecked Sendable {
         case .journal(var reading):
             guard let history = readers.history else { return .nothing }
             reading.log = readers.store.assumeIsolated { LineID($0.run, $0.firstSequence) }
-            if let place = reading.place, readers.store.assumeIsolated({ $0.holds(place) }) {
+            if let next = reading.next, readers.store.assumeIsolated({ $0.holds(next) }) {
                 return join(behind: reading)
             }
             position = .asked(
@@ -272,7 +272,7 @@ final class ReaderFeed: @unchecked Sendable {
                         .disk, "the journal cannot be read: \(fault.reason)", time: readers.store.wallTime)))
         case .answered(var reading, .failure(let fault)):
             // Of the run that is now the log has the rest, and tells what it has not.
-            if reading.place?.run == readers.store.assumeIsolated({ $0.run }) { return join(behind: reading) }
+            if reading.next?.run == readers.store.assumeIsolated({ $0.run }) { return join(behind: reading) }
             let lost = reading.giveUp(at: readers.store.wallTime)
             let failure = framed(PastReading.refusal(fault, at: readers.store.wallTime))
             return join(behind: reading, lost, failure)
@@ -298,15 +298,15 @@ final class ReaderFeed: @unchecked Sendable {
     private func join(behind reading: PastReading, _ lost: [UInt8] = [], _ failure: [UInt8] = []) -> Next {
         position = .log
         overBytes = reading.overBytes
-        guard reading.isFound, let place = reading.place else { return goOn(behind: beginLog(), failure) }
+        guard reading.isFound, let next = reading.next else { return goOn(behind: beginLog(), failure) }
         let (run, greeting) = readers.store.assumeIsolated {
             if terms.until != nil { goal = $0.nextSequence }
-            return ($0.run, $0.join(reader, at: place, isFiltered: filter != nil))
+            return ($0.run, $0.join(reader, at: next, isFiltered: filter != nil))
         }
         if terms.until == nil || reading.end == nil {
             return goOn(behind: answering(greeting), failure, lost)
         }
-        if place.run != run, !greeting.isEmpty { pending = (framed(greeting), place.run, reading.end ?? 0) }
+        if next.run != run, !greeting.isEmpty { pending = (framed(greeting), next.run, reading.end ?? 0) }
         return .bytes(lost + failure)
     }
 

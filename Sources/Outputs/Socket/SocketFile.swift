@@ -23,17 +23,17 @@ package struct SocketFile: ~Copyable {
     ///
     /// - Parameters:
     ///   - mode: the permissions of the socket; connecting needs the right to write.
-    ///   - take: receives the listening socket.
+    ///   - receive: gets the listening socket.
     /// - Throws: `Refusal`.
     package static func claim(
-        _ path: String, mode: UInt32 = 0o600, _ take: (consuming Descriptor) -> Void
+        _ path: String, mode: UInt32 = 0o600, _ receive: (consuming Descriptor) -> Void
     ) throws(Refusal) -> SocketFile {
         guard path.utf8.count <= StreamSocket.longestPath else {
             throw Refusal(
                 "the path has \(path.utf8.count) bytes; a socket's path may have "
                     + "\(StreamSocket.longestPath) at the most")
         }
-        let lock = try takeLock(path)
+        let lock = try acquireLock(path)
         do throws(Refusal) {
             try removeStale(path)
         } catch {
@@ -44,7 +44,7 @@ package struct SocketFile: ~Copyable {
             let socket = try StreamSocket.bound(to: path, mode: mode)
             let identity = try FileIdentity(at: path)
             try StreamSocket.listen(socket)
-            take(socket)
+            receive(socket)
             return SocketFile(path: path, lock: lock, identity: identity)
         } catch {
             lock.remove()
@@ -69,10 +69,10 @@ package struct SocketFile: ~Copyable {
         lock.remove()
     }
 
-    private static func takeLock(_ path: String) throws(Refusal) -> LockFile {
+    private static func acquireLock(_ path: String) throws(Refusal) -> LockFile {
         let name = path + ".lock"
         do throws(LockFile.Refusal) {
-            return try LockFile.take(name)
+            return try LockFile.acquire(name)
         } catch {
             switch error {
             case .taken(let process):

@@ -8,14 +8,14 @@ package enum TerminalEscaper {
     package static func escaped(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
         var result: [UInt8] = []
         var copied = 0
-        var place = 0
-        while place < bytes.count {
-            let byte = bytes[place]
-            guard byte >= 0x7F || (byte < 0x20 && byte != 0x0A), let (scalar, length) = hidden(bytes, place) else {
-                place += 1
+        var offset = 0
+        while offset < bytes.count {
+            let byte = bytes[offset]
+            guard byte >= 0x7F || (byte < 0x20 && byte != 0x0A), let (scalar, length) = hidden(bytes, offset) else {
+                offset += 1
                 continue
             }
-            result += bytes[copied..<place]
+            result += bytes[copied..<offset]
             if byte < 0x20 {
                 result.append(0x20)
             } else {
@@ -25,25 +25,25 @@ package enum TerminalEscaper {
                     result.append(digit < 10 ? 48 + digit : 87 + digit)
                 }
             }
-            place += length
-            copied = place
+            offset += length
+            copied = offset
         }
         guard copied > 0 else { return nil }
         return result + bytes[copied...]
     }
 
-    /// The scalar at this place and its length in UTF-8, if a terminal obeys it.
-    private static func hidden(_ bytes: UnsafeRawBufferPointer, _ place: Int) -> (UInt32, Int)? {
-        let first = bytes[place]
+    /// The scalar at this offset and its length in UTF-8, if a terminal obeys it.
+    private static func hidden(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> (UInt32, Int)? {
+        let first = bytes[offset]
         if first <= 0x7F { return (UInt32(first), 1) }
-        guard place + 1 < bytes.count else { return nil }
-        let second = bytes[place + 1]
+        guard offset + 1 < bytes.count else { return nil }
+        let second = bytes[offset + 1]
         switch (first, second) {
         case (0xC2, 0x80...0x9F): return (UInt32(second), 2)  // C1
         case (0xD8, 0x9C): return (0x061C, 2)  // Arabic letter mark
         case (0xE2, 0x80), (0xE2, 0x81):
-            guard place + 2 < bytes.count else { return nil }
-            let scalar = 0x2000 | UInt32(second & 0x3F) << 6 | UInt32(bytes[place + 2] & 0x3F)
+            guard offset + 2 < bytes.count else { return nil }
+            let scalar = 0x2000 | UInt32(second & 0x3F) << 6 | UInt32(bytes[offset + 2] & 0x3F)
             switch scalar {
             case 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: return (scalar, 3)
             default: return nil

@@ -69,7 +69,7 @@ extension Command {
         let attachesByDefault = line.commandLine[\.attach] == [FeedURL(socket: "")]
         for word in line.words {
             do throws(UsageError) {
-                try feeds.take(word, isThere: isThere, into: &line.commandLine)
+                try feeds.parse(word, isThere: isThere, into: &line.commandLine)
             } catch {
                 // getopt_long takes an optional argument only behind `=`; without it, the argument becomes a word.
                 guard word.contains("/") || word.hasSuffix(".sock") else { throw error }

@@ -11,14 +11,14 @@ extension Options {
 
         var isEmpty: Bool { !readsStdin && files.isEmpty }
 
-        /// Adds the next word.
+        /// Parses the next word.
         ///
         /// - Parameters:
         ///   - isThere: returns whether a file with that path exists.
         ///   - values: receives the URL when the word is an address.
         /// - Throws: `UsageError` when the word is no feed, or names a configuration file; suggests what may have been
         ///   meant.
-        mutating func take(
+        mutating func parse(
             _ word: String, isThere: (String) -> Bool, into values: inout SettingValues
         ) throws(UsageError) {
             func add(_ url: FeedURL) {

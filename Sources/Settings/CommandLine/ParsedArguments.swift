@@ -51,7 +51,7 @@ struct ParsedArguments {
             var said = environment
             do throws(UsageError) {
                 for part in row.option.repeats.parts(of: text) {
-                    try setting.take(part, into: &said, from: .variable(name))
+                    try setting.parse(part, into: &said, from: .variable(name))
                 }
                 environment = said
             } catch {
@@ -75,7 +75,7 @@ struct ParsedArguments {
                     throw UsageError(
                         "an address is written \(option.flag)=HOST:PORT; what is to be watched stands in front of it")
                 }
-                try setting?.take(occurrence.argument, into: &commandLine, from: .option(option.flag))
+                try setting?.parse(occurrence.argument, into: &commandLine, from: .option(option.flag))
                 guard isMeant else {
                     throw UsageError("says nothing without \(UsageError.list(subcommands.map(\.rawValue)))")
                 }

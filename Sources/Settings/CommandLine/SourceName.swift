@@ -12,7 +12,7 @@ package enum SourceName {
         private var next: [String: Int] = [:]
 
         /// - Returns: false when the name is taken already.
-        mutating func take(_ name: String) -> Bool { taken.insert(name).inserted }
+        mutating func claim(_ name: String) -> Bool { taken.insert(name).inserted }
 
         /// Returns a free name: `base`, or `base` with `-2`, `-3`, … added.
         mutating func name(_ base: String) -> String {

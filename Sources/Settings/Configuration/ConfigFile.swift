@@ -4,14 +4,14 @@ internal import Reactor
 /// Finds and reads configuration files.
 package enum ConfigFile {
     /// The paths where a configuration is looked for when none is named, in order.
-    package static func places(environment: [String: String]) -> [String] {
-        var places: [String] = []
+    package static func defaultPaths(environment: [String: String]) -> [String] {
+        var paths: [String] = []
         if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
-            places.append("\(folder)/catwatch/config.jsonc")
+            paths.append("\(folder)/catwatch/config.jsonc")
         } else if let home = environment["HOME"], home.hasPrefix("/") {
-            places.append("\(home)/.config/catwatch/config.jsonc")
+            paths.append("\(home)/.config/catwatch/config.jsonc")
         }
-        return places + ["/etc/catwatch/config.jsonc"]
+        return paths + ["/etc/catwatch/config.jsonc"]
     }
 
     /// Returns the text of the named file, else of the first default one that exists; nil when there is none. Blocks.
@@ -20,11 +20,11 @@ package enum ConfigFile {
     /// - Throws: `UsageError` when the named file, or an existing default one, cannot be read.
     package static func find(named path: String?, environment: [String: String]) throws(UsageError) -> ConfigText? {
         if let path { return path == "/dev/null" ? nil : try read(path) }
-        for place in places(environment: environment) {
+        for path in defaultPaths(environment: environment) {
             var status = stat()
             // A folder that may not be entered, such as a service's home, counts as having no configuration.
-            if stat(place, &status) != 0, [ENOENT, ENOTDIR, EACCES].contains(errno) { continue }
-            return try read(place)
+            if stat(path, &status) != 0, [ENOENT, ENOTDIR, EACCES].contains(errno) { continue }
+            return try read(path)
         }
         return nil
     }

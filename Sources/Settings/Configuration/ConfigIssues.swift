@@ -4,7 +4,7 @@ internal import Feed
 package struct ConfigMark: Sendable, Equatable {
     /// The configuration's name.
     let file: String
-    let at: ConfigText.Place
+    let at: ConfigText.Position
     /// Such as `sources[2].every`; empty for the whole file.
     let path: String
 
@@ -24,11 +24,11 @@ struct ConfigIssues {
 
     init(name: String) { self.name = name }
 
-    func mark(_ place: ConfigText.Place, _ path: String) -> ConfigMark { ConfigMark(file: name, at: place, path: path) }
+    func mark(_ at: ConfigText.Position, _ path: String) -> ConfigMark { ConfigMark(file: name, at: at, path: path) }
 
     /// - Parameter message: without secrets; not evaluated beyond the limit.
-    mutating func add(_ place: ConfigText.Place, _ path: String, _ message: @autoclosure () -> String) {
-        add(mark(place, path), message())
+    mutating func add(_ position: ConfigText.Position, _ path: String, _ message: @autoclosure () -> String) {
+        add(mark(position, path), message())
     }
 
     /// - Parameters:

@@ -22,11 +22,11 @@ extension ConfigReader {
         for member in members {
             let path = Self.path(path, member.name)
             guard !member.name.isEmpty, member.name.utf8.allSatisfy(HeaderField.isTokenByte) else {
-                issues.add(member.place, path, "a header's name is letters, digits and hyphens")
+                issues.add(member.position, path, "a header's name is letters, digits and hyphens")
                 continue
             }
             guard seen.insert(member.name.lowercased()).inserted else {
-                issues.add(member.place, path, "is given twice; leave one out")
+                issues.add(member.position, path, "is given twice; leave one out")
                 continue
             }
             if case .string(let text) = member.value.value, !SecretHeader.holdsSecret(member.name) {

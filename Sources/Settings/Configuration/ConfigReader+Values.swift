@@ -35,7 +35,7 @@ extension ConfigReader {
             guard let text = string(element, path, limit: limit),
                 let word = checked(element, path, { () throws(UsageError) in try check(text) })
             else { continue }
-            if words.contains(word) { issues.add(element.place, path, "is given twice; leave one out") }
+            if words.contains(word) { issues.add(element.position, path, "is given twice; leave one out") }
             words.append(word)
         }
         return issues.count == before ? words : nil

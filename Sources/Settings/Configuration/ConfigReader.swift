@@ -14,11 +14,11 @@ struct ConfigReader {
         return members.compactMap { member in
             let path = Self.path(path, member.name)
             guard names.contains(member.name) else {
-                issues.add(member.place, path, Self.unknown(member.name, among: known))
+                issues.add(member.position, path, Self.unknown(member.name, among: known))
                 return nil
             }
             guard seen.insert(member.name).inserted else {
-                issues.add(member.place, path, "is given twice; leave one out")
+                issues.add(member.position, path, "is given twice; leave one out")
                 return nil
             }
             return (member, path)
@@ -38,7 +38,7 @@ struct ConfigReader {
 
     /// Reports what is wrong with a value, and returns nil for it.
     mutating func refuse<Value>(_ node: JSONTree, _ path: String, _ message: @autoclosure () -> String) -> Value? {
-        issues.add(node.place, path, message())
+        issues.add(node.position, path, message())
         return nil
     }
 
@@ -69,7 +69,7 @@ struct ConfigReader {
     mutating func checked<Value>(
         _ node: JSONTree, _ path: String, _ check: () throws(UsageError) -> Value
     ) -> Value? {
-        issues.noting(issues.mark(node.place, path), check)
+        issues.noting(issues.mark(node.position, path), check)
     }
 
     static func path(_ path: String, _ name: String) -> String {

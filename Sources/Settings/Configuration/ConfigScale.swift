@@ -129,7 +129,7 @@ extension ConfigReader {
     fileprivate mutating func bands(_ node: JSONTree, _ path: String) -> [Band]? {
         guard let elements = elements(node, path, atMost: ConfigScale.mostBands) else { return nil }
         let before = issues.count
-        if elements.isEmpty { issues.add(node.place, path, "is empty; a scale has a band at least") }
+        if elements.isEmpty { issues.add(node.position, path, "is empty; a scale has a band at least") }
         var bands: [Band] = []
         var names: Set<String> = []
         var highest = -Double.infinity
@@ -137,15 +137,15 @@ extension ConfigReader {
             var band = Band(name: "", letter: " ", color: Band.Color(red: 0, green: 0, blue: 0), upTo: nil)
             guard object(element, path, ConfigScale.bandKeys, into: &band)?.isWhole == true else { continue }
             if !names.insert(band.name).inserted {
-                issues.add(element.place, path, "there is a band \(UsageError.quoted(band.name)) already")
+                issues.add(element.position, path, "there is a band \(UsageError.quoted(band.name)) already")
             }
             let endPath = Self.path(path, ConfigScale.end)
             switch (band.upTo, index == elements.count - 1) {
             case (let end?, false) where end <= highest:
-                issues.add(element.place, endPath, "is not above the band before it")
+                issues.add(element.position, endPath, "is not above the band before it")
             case (let end?, false): highest = end
-            case (nil, false): issues.add(element.place, path, "needs up_to: only the last band has no end")
-            case (_?, true): issues.add(element.place, endPath, "the last band has no end; leave it out")
+            case (nil, false): issues.add(element.position, path, "needs up_to: only the last band has no end")
+            case (_?, true): issues.add(element.position, endPath, "the last band has no end; leave it out")
             case (nil, true): break
             }
             bands.append(band)

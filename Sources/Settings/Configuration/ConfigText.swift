@@ -12,35 +12,35 @@ package struct ConfigText: Sendable {
     package init(name: String, bytes: [UInt8]) { (self.name, self.bytes) = (name, bytes) }
 
     /// A line and a column, from 1; columns are code points, as editors count them.
-    struct Place: Sendable, Equatable {
+    struct Position: Sendable, Equatable {
         var line = 1
         var column = 1
     }
 
-    /// Finds the places of offsets that ascend.
+    /// Finds the positions of offsets that ascend.
     struct Cursor {
         private let bytes: [UInt8]
         private var offset = 0
-        private var place = Place()
+        private var position = Position()
 
         init(in text: ConfigText) { bytes = text.bytes }
 
-        mutating func place(of next: Int) -> Place {
+        mutating func position(of next: Int) -> Position {
             while offset < min(next, bytes.count) {
                 if bytes[offset] == 0x0A {
-                    place = Place(line: place.line + 1)
+                    position = Position(line: position.line + 1)
                 } else if bytes[offset] & 0xC0 != 0x80 {
-                    place.column += 1
+                    position.column += 1
                 }
                 offset += 1
             }
-            return place
+            return position
         }
     }
 
-    func place(of offset: Int) -> Place {
+    func position(of offset: Int) -> Position {
         var cursor = Cursor(in: self)
-        return cursor.place(of: offset)
+        return cursor.position(of: offset)
     }
 
     /// The offset of the first byte that is not valid UTF-8; nil when all are.

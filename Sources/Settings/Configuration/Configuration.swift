@@ -20,7 +20,7 @@ struct Configuration: Sendable, Equatable {
         do throws(JSONTree.Fault) {
             configuration.read(try JSONTree.parse(text), &reader)
         } catch {
-            reader.issues.add(text.place(of: error.offset), "", error.message)
+            reader.issues.add(text.position(of: error.offset), "", error.message)
         }
         try reader.issues.check()
         return configuration
@@ -66,7 +66,7 @@ extension ConfigReader {
     /// Reads a source; checks each key's value, but not yet their combination.
     private mutating func source(_ node: JSONTree, _ path: String) -> ConfiguredSource? {
         guard let members = members(node, path, known: SettingTable.ofSources.map(\.setting.name)) else { return nil }
-        var source = ConfiguredSource(mark: issues.mark(node.place, path))
+        var source = ConfiguredSource(mark: issues.mark(node.position, path))
         for (member, path) in members {
             guard let row = SettingTable.ofSources.first(where: { $0.setting.name == member.name }) else { continue }
             source.read(member.value, path, row.setting, &self)
@@ -84,13 +84,13 @@ extension ConfigReader {
             let path = Self.path(path, member.name)
             let scale = scale(member.value, path)
             if ConfigScale.builtIn[member.name] != nil {
-                issues.add(member.place, path, "is a built-in scale; choose another name")
+                issues.add(member.position, path, "is a built-in scale; choose another name")
                 continue
             }
             if member.name.isEmpty || member.name.unicodeScalars.count > SourceName.maximumLength {
-                issues.add(member.place, path, "a scale's name has 1 to \(SourceName.maximumLength) characters")
+                issues.add(member.position, path, "a scale's name has 1 to \(SourceName.maximumLength) characters")
             } else if !seen.insert(member.name).inserted {
-                issues.add(member.place, path, "is given twice; leave one out")
+                issues.add(member.position, path, "is given twice; leave one out")
             }
             // A faulty scale keeps its name here, so that sources that use it get no second error.
             scales[member.name] = scale ?? scales[member.name] ?? ConfigScale.builtIn.first?.value
@@ -102,7 +102,7 @@ extension ConfigReader {
     fileprivate mutating func option(
         _ option: Option, _ setting: any Setting, _ node: JSONTree, _ path: String, into values: inout SettingValues
     ) {
-        let mark = issues.mark(node.place, path)
+        let mark = issues.mark(node.position, path)
         if case .nats = setting.shape {
             _ = setting.read(node, path, &self, into: &values, from: .file(mark))
             return
@@ -110,7 +110,7 @@ extension ConfigReader {
         guard let texts = texts(node, path, option) else { return }
         for text in texts {
             let taken: Void? = issues.noting(mark) { () throws(UsageError) in
-                try setting.take(text, into: &values, from: .file(mark))
+                try setting.parse(text, into: &values, from: .file(mark))
             }
             if taken == nil { return }
         }

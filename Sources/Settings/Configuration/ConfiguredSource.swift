@@ -45,7 +45,7 @@ struct ConfiguredSource: Sendable, Equatable {
     func mark(_ setting: any Setting) -> ConfigMark? { given(setting) ?? mark }
 
     mutating func read(_ node: JSONTree, _ path: String, _ setting: any Setting, _ reader: inout ConfigReader) {
-        let mark = reader.issues.mark(node.place, path)
+        let mark = reader.issues.mark(node.position, path)
         marks[ObjectIdentifier(setting)] = mark
         if !setting.read(node, path, &reader, into: &values, from: .file(mark)) { isBroken = true }
     }

@@ -1,6 +1,6 @@
 internal import Feed
 
-/// A JSON value: read from a configuration, with its place there, or made to be printed. Members keep their order.
+/// A JSON value: read from a configuration, with its position there, or made to be printed. Members keep their order.
 struct JSONTree: Sendable, Equatable {
     enum Value: Sendable, Equatable {
         case object([Member])
@@ -16,19 +16,19 @@ struct JSONTree: Sendable, Equatable {
     struct Member: Sendable, Equatable {
         let name: String
         let value: JSONTree
-        /// The place of the name's opening quote in the configuration.
-        let place: ConfigText.Place
+        /// The position of the name's opening quote in the configuration.
+        let position: ConfigText.Position
 
-        init(_ name: String, _ value: JSONTree, at place: ConfigText.Place = .init()) {
-            (self.name, self.value, self.place) = (name, value, place)
+        init(_ name: String, _ value: JSONTree, at position: ConfigText.Position = .init()) {
+            (self.name, self.value, self.position) = (name, value, position)
         }
     }
 
     let value: Value
-    /// The place of the value in the configuration; 1:1 for a value to print.
-    let place: ConfigText.Place
+    /// The position of the value in the configuration; 1:1 for a value to print.
+    let position: ConfigText.Position
 
-    private init(_ value: Value) { (self.value, place) = (value, .init()) }
+    private init(_ value: Value) { (self.value, position) = (value, .init()) }
 
     static func object(_ members: [Member]) -> JSONTree { JSONTree(.object(members)) }
     static func array(_ elements: [JSONTree]) -> JSONTree { JSONTree(.array(elements)) }
@@ -94,7 +94,7 @@ extension JSONTree {
         _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, depth: Int, _ cursor: inout ConfigText.Cursor
     ) throws(Fault) {
         func string(_ body: Range<Int>) -> String { JSONText.string(UnsafeBufferPointer(rebasing: text[body])) }
-        place = cursor.place(of: range.lowerBound)
+        position = cursor.position(of: range.lowerBound)
         switch JSONKind(firstByte: text[range.lowerBound]) {
         case .string: value = .string(string(range.dropFirst().dropLast()))
         case .number: value = .number(String(decoding: text[range], as: UTF8.self))
@@ -108,9 +108,9 @@ extension JSONTree {
             var items = JSONItems(of: text, at: range.lowerBound)
             var members: [Member] = []
             while let item = items?.next(in: text) {
-                let place = cursor.place(of: (item.name ?? item.value).lowerBound - 1)
+                let position = cursor.position(of: (item.name ?? item.value).lowerBound - 1)
                 let value = try JSONTree(text, item.value, depth: depth + 1, &cursor)
-                members.append(Member(item.name.map(string) ?? "", value, at: place))
+                members.append(Member(item.name.map(string) ?? "", value, at: position))
             }
             value = items?.kind == .object ? .object(members) : .array(members.map(\.value))
         }

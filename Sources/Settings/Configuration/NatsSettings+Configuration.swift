@@ -84,13 +84,13 @@ extension ConfigReader {
         let rows = SettingTable.rows
         let (secrets, key) = ([rows.credsFile, rows.nkeyFile, rows.tokenFile].map(\.name), rows.keyFile.name)
         if given.intersection(secrets).count > 1 {
-            issues.add(node.place, path, "takes one of \(secrets[0]), \(secrets[1]) and \(secrets[2])")
+            issues.add(node.position, path, "takes one of \(secrets[0]), \(secrets[1]) and \(secrets[2])")
         }
         if given.contains(key), !given.contains(rows.certificate.name) {
-            issues.add(node.place, path, "has a \(key) without the \(rows.certificate.name) that it belongs to")
+            issues.add(node.position, path, "has a \(key) without the \(rows.certificate.name) that it belongs to")
         }
         if settings.servers.isTokenPlain {
-            issues.add(node.place, path, "\(rows.tokenFile.name) \(NatsSettings.plainToken)")
+            issues.add(node.position, path, "\(rows.tokenFile.name) \(NatsSettings.plainToken)")
         }
         return issues.count == before ? settings : nil
     }
@@ -101,14 +101,14 @@ extension ConfigReader {
             nodes = [(node, path)]
         } else {
             nodes = elements(node, path, atMost: NatsSettings.mostServers) ?? []
-            if case .array([]) = node.value { issues.add(node.place, path, "is empty") }
+            if case .array([]) = node.value { issues.add(node.position, path, "is empty") }
         }
         let addresses = nodes.compactMap { node, path in
             string(node, path, limit: 512).flatMap { text in
                 checked(node, path) { () throws(UsageError) in try NatsAddress(url: text) }
             }
         }
-        if Set(addresses.map(\.isSecure)).count > 1 { issues.add(node.place, path, NatsSettings.mixture) }
+        if Set(addresses.map(\.isSecure)).count > 1 { issues.add(node.position, path, NatsSettings.mixture) }
         return addresses
     }
 }

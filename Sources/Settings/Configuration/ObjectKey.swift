@@ -57,7 +57,7 @@ extension ConfigReader {
         }
         let given = Set(members.map(\.member.name))
         for key in keys where key.isNeeded && !given.contains(key.name) {
-            issues.add(node.place, path, "needs \(key.name)")
+            issues.add(node.position, path, "needs \(key.name)")
         }
         return (given, issues.count == before)
     }

@@ -59,7 +59,7 @@ package enum Preset: String, Sendable, CaseIterable {
     private static let values: [Self: SettingValues] = allCases.reduce(into: [:]) { all, preset in
         var values = SettingValues()
         for (setting, text) in preset.texts {
-            try? setting.take(text, into: &values, from: .preset(preset))
+            try? setting.parse(text, into: &values, from: .preset(preset))
         }
         if preset == .dogs {
             let key = Secret.environment("DOG_API_KEY", optional: true)

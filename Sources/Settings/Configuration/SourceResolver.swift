@@ -23,7 +23,7 @@ struct SourceResolver {
         var names = SourceName.Register()
         // Names of sources with other mistakes count, too.
         for source in given {
-            guard let name = source[\.name], !names.take(name) else { continue }
+            guard let name = source[\.name], !names.claim(name) else { continue }
             issues.add(source.mark(rows.name), "\(UsageError.quoted(name)) is another source's name already")
         }
         var sources = given.compactMap { resolve($0) }

@@ -15,10 +15,10 @@ protocol Setting: TableRow {
     var shape: ValueShape { get }
     /// Puts the default for a kind of source, or for the program itself when `kind` is nil.
     func putInitial(for kind: SourceKind?, into values: inout SettingValues)
-    /// Reads an option's argument; adds to the values of a setting that may be repeated.
+    /// Parses an option's argument; adds to the values of a setting that may be repeated.
     ///
     /// - Parameter text: nil for a configuration's null, if that has a meaning.
-    func take(_ text: String?, into values: inout SettingValues, from origin: Origin) throws(UsageError)
+    func parse(_ text: String?, into values: inout SettingValues, from origin: Origin) throws(UsageError)
     /// Reads a source's key; reports a wrong value and returns false.
     func read(
         _ node: JSONTree, _ path: String, _ reader: inout ConfigReader, into values: inout SettingValues,
@@ -82,7 +82,7 @@ package final class SettingKey<Value: Sendable & Equatable>: Setting {
         if let value = kind.flatMap({ initialFor[$0] }) ?? initial { values.put(self, value, from: .initial) }
     }
 
-    func take(_ text: String?, into values: inout SettingValues, from origin: Origin) throws(UsageError) {
+    func parse(_ text: String?, into values: inout SettingValues, from origin: Origin) throws(UsageError) {
         if let value = try text.map({ text throws(UsageError) in try type.parse(text) }) ?? type.null {
             values.put(self, value, from: origin)
         }

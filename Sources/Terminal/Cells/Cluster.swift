@@ -62,9 +62,9 @@ package struct Cluster: Equatable, Sendable {
         var isSequence = false
         var isDoubtful = false
         var kept = String.UnicodeScalarView()
-        for (place, scalar) in scalars.enumerated() {
-            let next = place + 1 < scalars.count ? scalars[place + 1] : nil
-            let joins = scalar.value == 0x200D && place > 0 && next.map(Self.isPictograph) == true
+        for (index, scalar) in scalars.enumerated() {
+            let next = index + 1 < scalars.count ? scalars[index + 1] : nil
+            let joins = scalar.value == 0x200D && index > 0 && next.map(Self.isPictograph) == true
             if !joins, Sanitizer.isHidden(scalar) {
                 self.init(visible: String(character))
                 return
@@ -73,7 +73,7 @@ package struct Cluster: Equatable, Sendable {
             guard bytes <= Self.longest else { break }
             kept.append(scalar)
             switch scalar.value {
-            case 0x200D, 0xFE0F, 0x1F3FB...0x1F3FF, 0x20E3: isSequence = isSequence || place > 0
+            case 0x200D, 0xFE0F, 0x1F3FB...0x1F3FF, 0x20E3: isSequence = isSequence || index > 0
             case 0x1F1E6...0x1F1FF: isSequence = true
             default: break
             }

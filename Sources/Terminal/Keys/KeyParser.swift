@@ -38,7 +38,7 @@ package struct KeyParser: Sendable {
     /// Returns the keys in `bytes`, including those begun by earlier bytes.
     package mutating func parse(_ bytes: some Sequence<UInt8>) -> [Key] {
         var keys: [Key] = []
-        for byte in bytes { take(byte, &keys) }
+        for byte in bytes { parse(byte, &keys) }
         return keys
     }
 
@@ -61,7 +61,7 @@ package struct KeyParser: Sendable {
         matched = 0
     }
 
-    private mutating func take(_ byte: UInt8, _ keys: inout [Key]) {
+    private mutating func parse(_ byte: UInt8, _ keys: inout [Key]) {
         switch state {
         case .ground: begin(byte, &keys)
         case .escape: escape(byte, &keys)

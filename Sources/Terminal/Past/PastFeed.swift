@@ -2,11 +2,11 @@ package import Reactor
 
 /// The source of a view's past lines: a journal.
 package protocol PastFeed: Sendable {
-    /// Sends a request to an agent's socket, and calls `take` with the answer's bytes, its `bye` included, in pieces of
-    /// any size, until `take` returns false.
+    /// Sends a request to an agent's socket, and calls `receive` with the answer's bytes, its `bye` included, in pieces of
+    /// any size, until `receive` returns false.
     ///
     /// - Throws: `PastFailure`, `CancellationError`.
-    func read(_ request: PastRequest, take: @escaping @Sendable ([UInt8]) async -> Bool) async throws
+    func read(_ request: PastRequest, receive: @escaping @Sendable ([UInt8]) async -> Bool) async throws
 }
 
 /// Requests past lines of a source (nil: of all) in a span of time: the newest 8 MiB of them, by order of arrival.

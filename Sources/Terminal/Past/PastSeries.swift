@@ -179,7 +179,7 @@ package struct PastSeries: Sendable {
             case .bye(let bye) where bye.reason == "until": goOn()
             case .bye: end(failure: "the agent has ended")
             case .gap: if lineRun != nil, progress == .reading { hasHoles = true }
-            default: take(line, text.count)
+            default: handle(line, text.count)
             }
         }
         return isAsking
@@ -224,7 +224,7 @@ package struct PastSeries: Sendable {
         slice = slice.upperBound - .microseconds(max(1, min(seen, width / 2)))..<slice.upperBound
     }
 
-    private mutating func take(_ line: Line, _ length: Int) {
+    private mutating func handle(_ line: Line, _ length: Int) {
         guard let sequence = line.seq, let lineRun else { return }
         if progress == .looking {
             (progress, isAsking) = (.here(isOlder: true), false)
@@ -247,7 +247,7 @@ package struct PastSeries: Sendable {
     /// Handles a live line.
     ///
     /// - Parameter now: the agent's time.
-    package mutating func take(live line: Line, at now: Timestamp) {
+    package mutating func handle(live line: Line, at now: Timestamp) {
         guard let sequence = line.seq, sequence > newest else { return }
         newest = sequence
         horizon = Window.index(of: now, width: span.width) + Int64(span.count + 1)
@@ -279,27 +279,27 @@ package struct PastSeries: Sendable {
     private func isName(_ text: String) -> Bool { text.utf8.elementsEqual(name.utf8) }
 
     private mutating func add(_ found: Found) {
-        guard found.value?.isFinite != false, let place = place(found.time) else { return }
+        guard found.value?.isFinite != false, let slot = slotIndex(for: found.time) else { return }
         let time = found.time.microseconds
         guard let value = found.value else {
-            slots[place].error = max(slots[place].error ?? .min, time)
+            slots[slot].error = max(slots[slot].error ?? .min, time)
             return
         }
-        if slots[place].window?.add(value, time: time, sequence: found.sequence) == nil {
-            slots[place].window = Window(
-                index: slots[place].index, value: value, time: found.time, sequence: found.sequence)
+        if slots[slot].window?.add(value, time: time, sequence: found.sequence) == nil {
+            slots[slot].window = Window(
+                index: slots[slot].index, value: value, time: found.time, sequence: found.sequence)
         }
     }
 
-    /// The slot for a time, emptied if it was for an older window; nil if it is for a newer one or the time is out of
-    /// range.
-    private mutating func place(_ time: Timestamp) -> Int? {
+    /// The index of the slot for a time, emptied if it was for an older window; nil if it is for a newer one or the time
+    /// is out of range.
+    private mutating func slotIndex(for time: Timestamp) -> Int? {
         let index = Window.index(of: time, width: span.width)
         let rest = Int(index % Int64(slots.count))
-        let place = rest < 0 ? rest + slots.count : rest
-        guard index <= horizon, index >= oldest, slots[place].index <= index else { return nil }
-        if slots[place].index < index { slots[place] = Slot(index: index) }
-        return place
+        let slot = rest < 0 ? rest + slots.count : rest
+        guard index <= horizon, index >= oldest, slots[slot].index <= index else { return nil }
+        if slots[slot].index < index { slots[slot] = Slot(index: index) }
+        return slot
     }
 
     /// The oldest window that can be stored.

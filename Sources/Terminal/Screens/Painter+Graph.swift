@@ -55,7 +55,7 @@ extension Painter {
         /// The dot of a value, from the top.
         func y(_ value: Double) -> Int {
             let dots = rows.count * 4 - 1
-            return dots - Int((axis.place(of: value) * Double(dots)).rounded())
+            return dots - Int((axis.position(of: value) * Double(dots)).rounded())
         }
 
         func row(_ value: Double) -> Int { rows.lowerBound + y(value) / 4 }
@@ -114,7 +114,7 @@ extension Painter {
 
         if labelWidth > 0 {
             for row in rows { grid.put(glyph: "│", row: row, column: left - 1, style: theme.faint) }
-            for (mark, text) in labels where 0...1 ~= axis.place(of: mark) {
+            for (mark, text) in labels where 0...1 ~= axis.position(of: mark) {
                 let row = frame.row(mark)
                 put(text, row: row, endingAt: left - 2, style: theme.muted, width: labelWidth)
                 grid.put(glyph: "┤", row: row, column: left - 1, style: theme.faint)
@@ -224,7 +224,7 @@ extension Painter {
     private mutating func paintBands(_ series: BoardSeries, _ frame: GraphFrame) {
         guard let scale = bands(series) else { return }
         for (band, next) in zip(scale.bands, scale.bands.dropFirst()) {
-            guard let end = band.upTo, 0...1 ~= frame.axis.place(of: end) else { continue }
+            guard let end = band.upTo, 0...1 ~= frame.axis.position(of: end) else { continue }
             let row = frame.row(end)
             grid.fill(
                 row: row, columns: frame.left..<frame.left + max(frame.columns - 2, 0), with: "╌", style: theme.faint)

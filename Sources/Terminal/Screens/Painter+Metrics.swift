@@ -26,13 +26,13 @@ extension Painter {
         let count = fleetEnd + (fleet == nil ? 0 : 1) + rest.count
         state.metricsTop = min(state.metricsTop, max(count - body.count, 0))
         for offset in 0..<min(body.count, count - state.metricsTop) {
-            let place = state.metricsTop + offset
+            let index = state.metricsTop + offset
             let line: [Span]
-            if let fleet, place < fleetEnd {
+            if let fleet, index < fleetEnd {
                 // The titles stay visible while agents are scrolled.
-                line = offset == 0 || place == 0 ? fleetTitle(fleet) : fleetLine(fleet, place - 1)
+                line = offset == 0 || index == 0 ? fleetTitle(fleet) : fleetLine(fleet, index - 1)
             } else {
-                line = fleet == nil ? rest[place] : place == fleetEnd ? [] : rest[place - fleetEnd - 1]
+                line = fleet == nil ? rest[index] : index == fleetEnd ? [] : rest[index - fleetEnd - 1]
             }
             for span in line {
                 let row = body.lowerBound + offset
@@ -73,7 +73,7 @@ extension Painter {
         }
 
         /// The width of a text column.
-        func room(_ place: Int) -> Int { (place + 1 < texts.count ? texts[place + 1] - 1 : end) - texts[place] }
+        func room(_ index: Int) -> Int { (index + 1 < texts.count ? texts[index + 1] - 1 : end) - texts[index] }
     }
 
     private func fleetTitle(_ fleet: AgentTable) -> [Span] {
@@ -92,12 +92,12 @@ extension Painter {
         return line
     }
 
-    private func fleetLine(_ fleet: AgentTable, _ place: Int) -> [Span] {
-        guard fleet.rows.indices.contains(place) else {
-            let text = place > 0 || board.agents.isEmpty ? AgentTable.refused(board.refusedAgents) : nil
+    private func fleetLine(_ fleet: AgentTable, _ index: Int) -> [Span] {
+        guard fleet.rows.indices.contains(index) else {
+            let text = index > 0 || board.agents.isEmpty ? AgentTable.refused(board.refusedAgents) : nil
             return [Span(2, text ?? "none is called so, nor on a machine called so", theme.muted)]
         }
-        let agent = board.agents[fleet.rows[place]]
+        let agent = board.agents[fleet.rows[index]]
         let columns = FleetColumns(width: grid.columns)
         let texts = AgentTable.texts(agent, at: agentNow)
         let look = AgentTable.look(agent)
@@ -125,8 +125,8 @@ extension Painter {
             line.append(Span(start, cut(message, to: columns.end - start), theme.bad))
             return line
         }
-        for (place, text) in zip(columns.texts.indices, [texts.host, texts.system, texts.version]) {
-            line.append(Span(columns.texts[place], cut(text, to: columns.room(place)), style))
+        for (index, text) in zip(columns.texts.indices, [texts.host, texts.system, texts.version]) {
+            line.append(Span(columns.texts[index], cut(text, to: columns.room(index)), style))
         }
         return line
     }
@@ -147,8 +147,8 @@ extension Painter {
         var title = heading("Endpoints")
         if fits {
             title.append(Span(12, "ms", theme.faint))
-            for (place, name) in shown.enumerated() {
-                title.append(Span(nameEnd + (place + 1) * columnWidth, name, theme.faint, isRight: true))
+            for (index, name) in shown.enumerated() {
+                title.append(Span(nameEnd + (index + 1) * columnWidth, name, theme.faint, isRight: true))
             }
             if sparkWidth > 0 { title.append(Span(numbersEnd + 2, "latency", theme.faint)) }
         }
@@ -161,8 +161,8 @@ extension Painter {
             var line: [Span] = []
             if fits {
                 line.append(nameSpan(endpoint, to: nameEnd - 3))
-                for (place, number) in numbers.enumerated() {
-                    line.append(Span(nameEnd + (place + 1) * columnWidth, number.text, number.style, isRight: true))
+                for (index, number) in numbers.enumerated() {
+                    line.append(Span(nameEnd + (index + 1) * columnWidth, number.text, number.style, isRight: true))
                 }
                 if sparkWidth > 0 {
                     line.append(Span(numbersEnd + 2, spark(.latency, endpoint.source, sparkWidth), theme.accent))
@@ -320,11 +320,11 @@ extension Painter {
         let isWide = grid.columns >= 80
         let height = isWide ? (rows.count + 1) / 2 : rows.count
         var lines: [[Span]] = Array(repeating: [], count: height)
-        for (place, row) in rows.enumerated() {
-            let column = 2 + place / height * (grid.columns / 2)
-            let width = isWide && place < height ? grid.columns / 2 - 14 : grid.columns - column - 13
-            lines[place % height].append(Span(column, row.0, theme.muted))
-            lines[place % height].append(Span(column + 12, cut(row.1, to: max(width, 4)), row.2))
+        for (index, row) in rows.enumerated() {
+            let column = 2 + index / height * (grid.columns / 2)
+            let width = isWide && index < height ? grid.columns / 2 - 14 : grid.columns - column - 13
+            lines[index % height].append(Span(column, row.0, theme.muted))
+            lines[index % height].append(Span(column + 12, cut(row.1, to: max(width, 4)), row.2))
         }
         return lines
     }

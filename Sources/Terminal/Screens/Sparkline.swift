@@ -26,11 +26,11 @@ struct Sparkline {
         var values = [Double?](repeating: nil, count: slots.count)
         var first = slots.count
         for window in windows {
-            let place = Int64(slots.count - 1) - (last - Window.index(of: window.start, width: width))
-            guard place < slots.count else { continue }
+            let index = Int64(slots.count - 1) - (last - Window.index(of: window.start, width: width))
+            guard index < slots.count else { continue }
             // A window before the first slot shows that empty slots are missing values.
-            first = min(first, max(Int(clamping: place), 0))
-            if place >= 0 { values[Int(place)] = window.last }
+            first = min(first, max(Int(clamping: index), 0))
+            if index >= 0 { values[Int(index)] = window.last }
         }
         var low = Double.infinity
         var high = -Double.infinity
@@ -38,16 +38,16 @@ struct Sparkline {
             low = min(low, value)
             high = max(high, value)
         }
-        for place in first..<max(slots.count, first) where place < slots.count {
-            guard let value = values[place] else {
+        for index in first..<max(slots.count, first) where index < slots.count {
+            guard let value = values[index] else {
                 // The last window is still open.
-                slots[place] = place == slots.count - 1 ? .before : .missing
+                slots[index] = index == slots.count - 1 ? .before : .missing
                 continue
             }
             // Halved first, or the difference of two large numbers might be infinite.
             let span = high / 2 - low / 2
             let share = span > 0 ? (value / 2 - low / 2) / span : 0.5
-            slots[place] = .level(span > 0 ? min(max(Int(share * 7 + 0.5), 0), 7) : 3, value: value)
+            slots[index] = .level(span > 0 ? min(max(Int(share * 7 + 0.5), 0), 7) : 3, value: value)
         }
     }
 }

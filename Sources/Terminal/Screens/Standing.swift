@@ -29,13 +29,13 @@ struct Standing: Equatable {
             if change.isFinite { self.change = change }
         }
         if let scale {
-            let place = scale.index(of: newest.value)
-            band = place
-            name = scale.bands[place].name
-            letter = String(scale.bands[place].letter)
+            let new = scale.index(of: newest.value)
+            band = new
+            name = scale.bands[new].name
+            letter = String(scale.bands[new].letter)
             if let before {
                 let old = scale.index(of: before.last)
-                if old != place { course = (place > old) == scale.higherIsBetter ? .better : .worse }
+                if old != new { course = (new > old) == scale.higherIsBetter ? .better : .worse }
             }
         } else if let said = series.windows.last, let name = said.band, let first = name.first {
             self.name = name

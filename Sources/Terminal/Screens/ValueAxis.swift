@@ -37,7 +37,7 @@ struct ValueAxis: Equatable {
         guard isLog else {
             // Beyond these, differences may be infinite.
             (self.low, self.high) = (min(max(low, -1e300), 1e300), min(max(high, -1e300), 1e300))
-            placeMarks(count: max(count, 2), isFixed: fixed != nil)
+            setMarks(count: max(count, 2), isFixed: fixed != nil)
             return
         }
         // Below this, values have no power of ten below them.
@@ -65,7 +65,7 @@ struct ValueAxis: Equatable {
         }
     }
 
-    private mutating func placeMarks(count: Int, isFixed: Bool) {
+    private mutating func setMarks(count: Int, isFixed: Bool) {
         // A smaller step would be lost to rounding.
         if high - low <= max(abs(low), abs(high), 1e-290) * 1e-9 {
             let room = max(abs(high) * 0.05, 0.5)
@@ -91,10 +91,10 @@ struct ValueAxis: Equatable {
     }
 
     /// The position of a value: 0 at the bottom to 1 at the top; outside, less or more by at most 1.
-    func place(of value: Double) -> Double {
+    func position(of value: Double) -> Double {
         let value = isLog ? Glibc.log10(max(value, floor ?? Self.power(low - 1))) : value
-        let place = (value - low) / (high - low)
-        return place.isFinite ? min(max(place, -1), 2) : value > high ? 2 : -1
+        let position = (value - low) / (high - low)
+        return position.isFinite ? min(max(position, -1), 2) : value > high ? 2 : -1
     }
 
     /// The label of a mark.

@@ -119,7 +119,7 @@ package actor TerminalSession {
         try device.watchSignals(on: loop) { [unowned self] signal in
             self.assumeIsolated { $0.received(signal) }
         }
-        try takeScreen()
+        try enterScreen()
         let (reader, greeting) = await store.open("terminal")
         apply(.greeting(greeting))
         defer { if let escapeTimer { loop.cancel(escapeTimer) } }
@@ -175,7 +175,7 @@ package actor TerminalSession {
 
     // MARK: The screen
 
-    private func takeScreen() throws(SystemError) {
+    private func enterScreen() throws(SystemError) {
         try device.enter(
             TerminalModes.enter(mouse: mouse), leaving: TerminalModes.leave(renderer.capabilities, mouse: mouse))
         redraw()
@@ -195,7 +195,7 @@ package actor TerminalSession {
         screenNumber += 1
         device.leave()
         body()
-        do { try takeScreen() } catch { end(.terminalGone) }
+        do { try enterScreen() } catch { end(.terminalGone) }
     }
 
     private func received(_ signal: TerminalSignal) {
@@ -311,7 +311,7 @@ package actor TerminalSession {
 
     private func read(_ request: PastRequest, for number: Int, from past: any PastFeed) async throws {
         do {
-            try await past.read(request) { bytes in await self.take(bytes, for: number) }
+            try await past.read(request) { bytes in await self.read(bytes, for: number) }
             view.endReading(of: number)
         } catch let failure as PastFailure {
             view.endReading(of: number, failure: failure.reason)
@@ -319,7 +319,7 @@ package actor TerminalSession {
         changed()
     }
 
-    private func take(_ bytes: [UInt8], for number: Int) -> Bool {
+    private func read(_ bytes: [UInt8], for number: Int) -> Bool {
         defer { changed() }
         return view.read(bytes, of: number)
     }

@@ -13,7 +13,7 @@ struct AgentClock: Sendable {
     private var previous: Int64?
 
     /// Records a line's time and its arrival by the local clock.
-    mutating func note(_ agent: Timestamp, local: Timestamp) {
+    mutating func record(_ agent: Timestamp, local: Timestamp) {
         let (lead, overflow) = agent.microseconds.subtractingReportingOverflow(local.microseconds)
         guard !overflow else { return }
         let elapsed = local.microseconds &- start

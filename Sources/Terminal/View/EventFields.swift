@@ -37,10 +37,10 @@ struct EventFields {
                 if !texts.isEmpty { fields.append(Field(path: path, value: texts.joined(separator: ", "))) }
                 return
             }
-            for (place, element) in elements.enumerated() {
+            for (index, element) in elements.enumerated() {
                 // A single element needs no number.
                 collect(
-                    element.value, path: elements.count == 1 ? path : step("\(place + 1)"), depth: depth + 1, &fields)
+                    element.value, path: elements.count == 1 ? path : step("\(index + 1)"), depth: depth + 1, &fields)
             }
         default:
             fields.append(Field(path: path, value: text(value)))

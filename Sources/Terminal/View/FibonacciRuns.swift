@@ -45,8 +45,8 @@ package struct FibonacciRuns: Sendable {
     private(set) var sources: [String: Source] = [:]
     private var run: String?
 
-    /// Handles one line of the feed; ignores all but pairs and sums.
-    mutating func take(_ line: Line) {
+    /// Applies one line of the feed; ignores all but pairs and sums.
+    mutating func apply(_ line: Line) {
         if case .hello(let hello) = line.body, hello.run != run {
             run = hello.run
             sources = [:]

@@ -74,15 +74,15 @@ struct ListOrder: Sendable {
         }
         // Descending (for ages: the newest first), then by name. Latencies and memory are not comparable with other
         // values: they stay last.
-        var keyed: [(key: Double, kind: SeriesKind, place: Int32, index: Int32)] = []
+        var keyed: [(key: Double, kind: SeriesKind, position: Int32, index: Int32)] = []
         keyed.reserveCapacity(filtered.count)
-        for (place, index) in filtered.enumerated() {
+        for (position, index) in filtered.enumerated() {
             let series = board.series[Int(index)]
-            keyed.append((Self.number(key, series), series.kind, Int32(place), index))
+            keyed.append((Self.number(key, series), series.kind, Int32(position), index))
         }
         keyed.sort { left, right in
             if left.kind != right.kind { return left.kind.rawValue < right.kind.rawValue }
-            return left.key != right.key ? left.key > right.key : left.place < right.place
+            return left.key != right.key ? left.key > right.key : left.position < right.position
         }
         rows = keyed.map(\.index)
     }

@@ -15,8 +15,8 @@ package enum NaturalOrder {
             }
             let (number, another) = (digits(one, from: i), digits(other, from: j))
             if number.count != another.count { return number.count < another.count }
-            for (place, counterpart) in zip(number, another) where one[place] != other[counterpart] {
-                return one[place] < other[counterpart]
+            for (index, counterpart) in zip(number, another) where one[index] != other[counterpart] {
+                return one[index] < other[counterpart]
             }
             (i, j) = (number.upperBound, another.upperBound)
         }

@@ -91,24 +91,24 @@ package struct TerminalView: Sendable {
     /// Applies one line of the feed, which came at the local time `now`.
     package mutating func apply(_ line: Line, now: Timestamp) {
         let runChanges = board.runChanges
-        runs.take(line)
+        runs.apply(line)
         board.apply(line)
         if board.runChanges != runChanges { forgetSeries() }
-        note(line, now)
+        recordTime(of: line, now)
         if paused == nil, past != nil {
             let time = agentTime(now)
-            past?.take(live: line, at: time)
+            past?.handle(live: line, at: time)
         }
     }
 
     /// A data line has its event's time, so it is no measure of the clock; a hello starts a new measurement.
-    private mutating func note(_ line: Line, _ now: Timestamp) {
+    private mutating func recordTime(of line: Line, _ now: Timestamp) {
         switch line.body {
         case .hello:
             agentClock = AgentClock()
-            agentClock.note(line.time, local: now)
+            agentClock.record(line.time, local: now)
         case .data where agentClock.isKnown: break
-        default: agentClock.note(line.time, local: now)
+        default: agentClock.record(line.time, local: now)
         }
     }
 
@@ -389,15 +389,15 @@ package struct TerminalView: Sendable {
 
     private mutating func choose(_ step: Int) {
         guard !order.rows.isEmpty else { return }
-        let place = state.selected.flatMap { chosen in order.rows.firstIndex { Int($0) == chosen } }
+        let row = state.selected.flatMap { chosen in order.rows.firstIndex { Int($0) == chosen } }
         // Without a selection, the topmost counts.
-        let target = Self.limited(place ?? 0, step)
+        let target = Self.limited(row ?? 0, step)
         state.selected = Int(order.rows[min(target, order.rows.count - 1)])
     }
 
     /// Adds a step, not below 0; the painter limits the other end.
-    private static func limited(_ place: Int, _ step: Int) -> Int {
-        let (sum, overflow) = place.addingReportingOverflow(step)
+    private static func limited(_ start: Int, _ step: Int) -> Int {
+        let (sum, overflow) = start.addingReportingOverflow(step)
         return overflow ? (step < 0 ? 0 : 1_000_000) : min(max(sum, 0), 1_000_000)
     }
 
@@ -418,9 +418,9 @@ package struct TerminalView: Sendable {
         case .wheelDown: for _ in 0..<3 { move(state.screen == .detail ? 2 : 1) }
         case .press:
             guard state.screen == .list, let first = Painter.firstListRow(size), mouse.row >= first else { return }
-            let place = state.listTop + mouse.row - first
-            guard order.rows.indices.contains(place) else { return }
-            let index = Int(order.rows[place])
+            let row = state.listTop + mouse.row - first
+            guard order.rows.indices.contains(row) else { return }
+            let index = Int(order.rows[row])
             if state.selected == index { enter() } else { state.selected = index }
         }
     }
@@ -479,8 +479,8 @@ package struct TerminalView: Sendable {
         var types: [String] = []
         for line in shown.lines where !types.contains(line.type) { types.append(line.type) }
         types.sort()
-        let place = state.feedType.flatMap { types.firstIndex(of: $0) } ?? -1
-        state.feedType = place + 1 < types.count ? types[place + 1] : nil
+        let index = state.feedType.flatMap { types.firstIndex(of: $0) } ?? -1
+        state.feedType = index + 1 < types.count ? types[index + 1] : nil
         state.feedBack = 0
     }
 

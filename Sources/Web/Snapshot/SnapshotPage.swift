@@ -72,10 +72,10 @@ struct SnapshotPage {
     private static func renamed(_ module: [UInt8]) -> [UInt8] {
         var renamed: [UInt8] = []
         var done = 0
-        while let place = module.range(of: "\"./", from: done),
-            let end = module.range(of: ".mjs\"", from: place.upperBound)
+        while let range = module.range(of: "\"./", from: done),
+            let end = module.range(of: ".mjs\"", from: range.upperBound)
         {
-            renamed += module[done...place.lowerBound] + module[place.upperBound..<end.lowerBound]
+            renamed += module[done...range.lowerBound] + module[range.upperBound..<end.lowerBound]
             renamed.append(UInt8(ascii: "\""))
             done = end.upperBound
         }
@@ -103,8 +103,8 @@ extension [UInt8] {
     /// Replaces the first occurrence of a text; returns false when there is none.
     @discardableResult
     fileprivate mutating func replace(_ text: String, by other: [UInt8]) -> Bool {
-        guard let place = range(of: text) else { return false }
-        replaceSubrange(place, with: other)
+        guard let range = range(of: text) else { return false }
+        replaceSubrange(range, with: other)
         return true
     }
 }

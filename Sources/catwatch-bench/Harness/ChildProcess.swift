@@ -39,9 +39,9 @@ final class ChildProcess {
 
     deinit { end() }
 
-    /// Reads its output until `deadline`, or until `take` returns true.
+    /// Reads its output until `deadline`, or until `receive` returns true.
     @discardableResult
-    func read(until deadline: ContinuousClock.Instant, _ take: (Bytes) -> Bool = { _ in false }) -> ReadEnd {
+    func read(until deadline: ContinuousClock.Instant, _ receive: (Bytes) -> Bool = { _ in false }) -> ReadEnd {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {
             let left = ContinuousClock.now.duration(to: deadline)
@@ -51,18 +51,18 @@ final class ChildProcess {
             guard poll(&entry, 1, Int32(clamping: Int(left.milliseconds) + 1)) > 0 else { continue }
             let count = Glibc.read(output.number, &buffer, buffer.count)
             if count == 0 { return .endOfOutput }
-            if count > 0, take(buffer[..<count]) { return .enough }
+            if count > 0, receive(buffer[..<count]) { return .enough }
         }
     }
 
-    /// Reads its lines until `deadline`, or until `take` returns true.
+    /// Reads its lines until `deadline`, or until `receive` returns true.
     @discardableResult
-    func readLines(until deadline: ContinuousClock.Instant, _ take: (Line) -> Bool) -> ReadEnd {
+    func readLines(until deadline: ContinuousClock.Instant, _ receive: (Line) -> Bool) -> ReadEnd {
         var splitter = LineSplitter()
         return read(until: deadline) { bytes in
             splitter.push(bytes)
             while let item = splitter.next() {
-                if case .line(let text) = item, let line = try? LineDecoder.decode(text), take(line) { return true }
+                if case .line(let text) = item, let line = try? LineDecoder.decode(text), receive(line) { return true }
             }
             return false
         }

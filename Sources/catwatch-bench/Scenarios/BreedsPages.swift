@@ -88,9 +88,9 @@ enum BreedsPages: Scenario {
         request.usesProxy = false
         let answer = try await CurlTransport(on: loop).get(request)
         let document = try JSONDocument(answer.body[...])
-        let place = try JSONPointer("/breed")
+        let pointer = try JSONPointer("/breed")
         return try document.value(at: try JSONPointer("/data")).members.map {
-            String(decoding: try $0.value.string(at: place), as: UTF8.self)
+            String(decoding: try $0.value.string(at: pointer), as: UTF8.self)
         }
     }
 }

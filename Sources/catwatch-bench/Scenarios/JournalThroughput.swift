@@ -197,7 +197,7 @@ enum JournalThroughput: Scenario {
                                 sequence += 1
                                 sqlite3_bind_int64(statement, 1, 1 << 36 + Int64(sequence))
                                 sqlite3_bind_int64(statement, 2, 1_800_000_000_000_000 + Int64(sequence) * 10)
-                                for place: Int32 in 3...4 { _ = cw_bind_copy(statement, place, "fact", 4) }
+                                for index: Int32 in 3...4 { _ = cw_bind_copy(statement, index, "fact", 4) }
                                 let name = series[sequence - first - 1]
                                 _ = name.withCString { cw_bind_copy(statement, 5, $0, Int32(name.utf8.count)) }
                                 sqlite3_bind_double(statement, 6, Double(sequence % 1_000))

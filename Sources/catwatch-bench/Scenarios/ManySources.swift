@@ -24,9 +24,9 @@ enum ManySources: Scenario {
                 defer { catwatch.end() }
                 var tally = Tally()
                 // For two periods, in which every source is polled at least once and the log fills up.
-                catwatch.readLines(until: .now + period * 2) { tally.take($0) }
+                catwatch.readLines(until: .now + period * 2) { tally.add($0) }
                 let (startTime, start) = (try catwatch.processorTime, ContinuousClock.now)
-                catwatch.readLines(until: start + .seconds(setting.isLong ? 600 : 60)) { tally.take($0) }
+                catwatch.readLines(until: start + .seconds(setting.isLong ? 600 : 60)) { tally.add($0) }
                 share.runs.append((try catwatch.processorTime - startTime) / start.duration(to: .now) * 100)
                 resident.runs.append(try catwatch.memory("VmHWM") / mebibyte)
                 guard tally.errors == 0, tally.answers.count == sources else {
@@ -46,7 +46,7 @@ enum ManySources: Scenario {
         var errors = 0
 
         /// Counts a line; returns false, so that reading continues.
-        mutating func take(_ line: Line) -> Bool {
+        mutating func add(_ line: Line) -> Bool {
             switch line.body {
             case .latency(let sample):
                 late.append(sample.late)

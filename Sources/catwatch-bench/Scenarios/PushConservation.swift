@@ -118,7 +118,7 @@ private final class MortalListener {
         let watch = try? loop.watch(number, interest: .read) { [unowned self] _ in
             let count = recv(number, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
             guard count > 0 else { return }
-            checker.take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), reference, &tally)
+            checker.check(UnsafeRawBufferPointer(rebasing: buffer[..<count]), reference, &tally)
             mostRepeated = max(mostRepeated, checker.repeatedBytes)
             if isFirst { arrived.signal() }
             isFirst = false

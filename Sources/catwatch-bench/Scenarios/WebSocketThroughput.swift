@@ -49,7 +49,7 @@ enum WebSocketThroughput: Scenario {
         let before = try agent.processorTime
         let start = ContinuousClock.now
         let end = agent.read(until: .now + .seconds(seconds * 3 + 10)) { bytes in
-            reader.take(bytes, at: MessageServer.now)
+            reader.read(bytes, at: MessageServer.now)
             return reader.isComplete
         }
         guard end == .enough else {
@@ -78,7 +78,7 @@ private struct LineNumbers {
 
     var isComplete: Bool { next >= count }
 
-    mutating func take(_ bytes: Bytes, at now: Int) {
+    mutating func read(_ bytes: Bytes, at now: Int) {
         rest.append(contentsOf: bytes)
         var used = 0
         rest.withUnsafeBytes { all in
@@ -86,7 +86,7 @@ private struct LineNumbers {
             while used < all.count, let newline = memchr(base + used, 0x0A, all.count - used) {
                 // In bounds: memchr found it there.
                 let end = UnsafeRawPointer(newline) - base
-                take(line: UnsafeRawBufferPointer(rebasing: all[used..<end]), at: now)
+                read(line: UnsafeRawBufferPointer(rebasing: all[used..<end]), at: now)
                 used = end + 1
             }
         }
@@ -94,7 +94,7 @@ private struct LineNumbers {
     }
 
     /// A message's line ends in `"sent":123,"n":4}}`; read from the end, no other digits come first.
-    private mutating func take(line: UnsafeRawBufferPointer, at now: Int) {
+    private mutating func read(line: UnsafeRawBufferPointer, at now: Int) {
         // Skips the greeting and the lines of windows.
         guard line.starts(with: "{\"seq\"".utf8), line.suffix(2).elementsEqual("}}".utf8) else { return }
         var end = line.count - 2

@@ -48,7 +48,7 @@ final class LineChecker {
         repeatedBytes = 0
     }
 
-    func take(_ bytes: UnsafeRawBufferPointer, _ reference: LineReference, _ tally: inout Tally, now: Int64? = nil) {
+    func check(_ bytes: UnsafeRawBufferPointer, _ reference: LineReference, _ tally: inout Tally, now: Int64? = nil) {
         var rest = bytes
         if !carry.isEmpty {
             guard let end = Self.lineEnd(rest) else { return carry.append(contentsOf: rest) }
@@ -154,8 +154,8 @@ final class LineChecker {
 
     /// The index behind the first newline.
     private static func lineEnd(_ bytes: UnsafeRawBufferPointer) -> Int? {
-        guard let base = bytes.baseAddress, let place = memchr(base, 0x0A, bytes.count) else { return nil }
-        return UnsafeRawPointer(place) - base + 1
+        guard let base = bytes.baseAddress, let newline = memchr(base, 0x0A, bytes.count) else { return nil }
+        return UnsafeRawPointer(newline) - base + 1
     }
 }
 
@@ -164,9 +164,9 @@ extension UnsafeRawBufferPointer {
     func index(behind text: StaticString) -> Int? {
         let length = text.utf8CodeUnitCount
         guard let base = baseAddress, length <= count else { return nil }
-        // In bounds: `length` bytes follow each of these places.
-        for place in 0...count - length where memcmp(base + place, text.utf8Start, length) == 0 {
-            return place + length
+        // In bounds: `length` bytes follow each of these offsets.
+        for offset in 0...count - length where memcmp(base + offset, text.utf8Start, length) == 0 {
+            return offset + length
         }
         return nil
     }

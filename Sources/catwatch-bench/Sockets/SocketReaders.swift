@@ -46,10 +46,10 @@ final class SocketReaders {
         numbers.append(number)
         checkers.append(checker)
         open += 1
-        let place = watches.count
+        let index = watches.count
         watches.append(
             try loop.watch(number, interest: .read) { [unowned self] _ in
-                take(number, checker, place, isTimed: isTimed)
+                read(number, checker, index, isTimed: isTimed)
             })
     }
 
@@ -68,16 +68,16 @@ final class SocketReaders {
     /// The number of lost lines: holes and missing ends.
     var lost: Int { tally.lost + checkers.reduce(0) { $0 + (($1.last ?? 0) + 1 - ($1.next ?? 1)) } }
 
-    private func take(_ number: Int32, _ checker: LineChecker, _ place: Int, isTimed: Bool) {
+    private func read(_ number: Int32, _ checker: LineChecker, _ index: Int, isTimed: Bool) {
         let count = recv(number, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
         if count > 0 {
             let now = isTimed ? loop.clock.now.nanoseconds / 1_000 : nil
-            checker.take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), reference, &tally, now: now)
+            checker.check(UnsafeRawBufferPointer(rebasing: buffer[..<count]), reference, &tally, now: now)
             if checker.last == nil { return }
         } else if count < 0, errno == EAGAIN || errno == EINTR {
             return
         }
-        watches[place].cancel()
+        watches[index].cancel()
         open -= 1
         if open == 0 { changed.signal() }
     }

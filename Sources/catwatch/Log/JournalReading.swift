@@ -26,20 +26,20 @@ enum JournalReading {
 }
 
 extension JournalRows {
-    /// Passes rows of these places to `take`, piece by piece: each is a read transaction of its own.
+    /// Passes rows with these row ids to `body`, piece by piece: each is a read transaction of its own.
     ///
     /// - Parameters:
     ///   - isReversed: whether the newest come first.
-    ///   - take: returns false to end the piece.
-    ///   - piece: gets the place of the last row of each piece; returns false to end.
+    ///   - body: returns false to end the piece.
+    ///   - piece: gets the row id of the last row of each piece; returns false to end.
     func pieces(
-        in places: ClosedRange<JournalPlace>, isReversed: Bool = false, _ take: (Row) throws(JournalFault) -> Bool,
+        in rowIDs: ClosedRange<JournalPlace>, isReversed: Bool = false, _ body: (Row) throws(JournalFault) -> Bool,
         piece: (JournalPlace) throws -> Bool
     ) throws {
-        var rest = places
-        while let last = try rows(in: rest, isReversed: isReversed, take), try piece(last) {
-            guard last != (isReversed ? places.lowerBound : places.upperBound) else { return }
-            rest = isReversed ? places.lowerBound...last.previous : last.next...places.upperBound
+        var rest = rowIDs
+        while let last = try rows(in: rest, isReversed: isReversed, body), try piece(last) {
+            guard last != (isReversed ? rowIDs.lowerBound : rowIDs.upperBound) else { return }
+            rest = isReversed ? rowIDs.lowerBound...last.previous : last.next...rowIDs.upperBound
         }
     }
 }

@@ -66,25 +66,25 @@ struct LogCommand {
             options[\.format], isTerminal: isTerminal, isReversed: options[\.reverse], filter: filter)
         let isFollowing = options[\.follow]
         var limit = options[\.limit] ?? (isFollowing && filter.from == nil ? Self.usualLimit : nil)
-        var places: ClosedRange<JournalPlace>?
+        var rowIDs: ClosedRange<JournalPlace>?
         if let scan = rows {
             // Without `--follow`, lines that are added meanwhile are ignored: they may arrive faster than we read.
             let newest = try Self.newest(in: scan)
-            places = try newest.flatMap { newest in
-                try scan.places(from: filter.from, until: filter.until).flatMap { $0.clamped(to: .first...newest) }
+            rowIDs = try newest.flatMap { newest in
+                try scan.rowIDs(from: filter.from, until: filter.until).flatMap { $0.clamped(to: .first...newest) }
             }
             if isFollowing {
-                places = (places?.lowerBound ?? newest?.next ?? .first)...(.last)
+                rowIDs = (rowIDs?.lowerBound ?? newest?.next ?? .first)...(.last)
             }
-            if let all = places {
+            if let all = rowIDs {
                 if options[\.reverse] {
                     try printBackwards(all, &limit, &printer, scan)
                 } else if let last = limit {
-                    places = try first(of: last, in: all, scan).map { $0...all.upperBound }
+                    rowIDs = try first(of: last, in: all, scan).map { $0...all.upperBound }
                 }
             }
         }
-        if !options[\.reverse], let places { try printForwards(places, isFollowing, &printer, &rows) }
+        if !options[\.reverse], let rowIDs { try printForwards(rowIDs, isFollowing, &printer, &rows) }
         try flush(&printer)
         if printer.isEmpty, !isFollowing, let rows {
             for text in try LogNames.missing(options, in: rows) { notice(text) }
@@ -96,48 +96,48 @@ struct LogCommand {
         try scan.rows(in: .first...(.last), isReversed: true, atMost: 1) { _ in true }
     }
 
-    /// The place of the first of the newest `count` lines that match; nil when there are none.
-    private func first(of count: Int, in places: ClosedRange<JournalPlace>, _ scan: JournalRows) throws -> JournalPlace?
+    /// The row id of the first of the newest `count` lines that match; nil when there are none.
+    private func first(of count: Int, in rowIDs: ClosedRange<JournalPlace>, _ scan: JournalRows) throws -> JournalPlace?
     {
         var left = count
-        // With `--limit 0` and `--follow`: the place behind the newest line.
+        // With `--limit 0` and `--follow`: the row id behind the newest line.
         guard left > 0 else { return options[\.follow] ? try Self.newest(in: scan)?.next ?? .first : nil }
         var found: JournalPlace?
-        try scan.pieces(in: places, isReversed: true) { row in
+        try scan.pieces(in: rowIDs, isReversed: true) { row in
             guard filter.admits(row) else { return true }
             left -= 1
-            if left == 0 { found = row.place }
+            if left == 0 { found = row.rowID }
             return left > 0
         } piece: { _ in
             found == nil
         }
-        return found ?? places.lowerBound
+        return found ?? rowIDs.lowerBound
     }
 
     /// - Parameter rows: set to nil when its file has gone or cannot be read, so that we do not keep it open.
     private func printForwards(
-        _ places: ClosedRange<JournalPlace>, _ isFollowing: Bool, _ printer: inout LogPrinter,
+        _ rowIDs: ClosedRange<JournalPlace>, _ isFollowing: Bool, _ printer: inout LogPrinter,
         _ rows: inout JournalRows?
     ) throws {
-        let reach = try bar == nil ? nil : rows?.reach(of: places)
-        var next = places.lowerBound
+        let reach = try bar == nil ? nil : rows?.reach(of: rowIDs)
+        var next = rowIDs.lowerBound
         var run = try rows?.run(next.run)
         var isAway = false
         // The trace of the file that was closed.
         var trace: JournalTrace?
         var holes = LogHoles(areNamed: printer.namesGaps)
-        while next <= places.upperBound {
+        while next <= rowIDs.upperBound {
             if let scan = rows {
                 var last: JournalPlace?
                 var isOver = false
                 var fault: JournalFault?
                 do throws(JournalFault) {
-                    _ = try scan.rows(in: next...places.upperBound) { row throws(JournalFault) in
-                        let place = row.place
-                        let itsRun = run?.number == place.run ? run : try scan.run(place.run)
+                    _ = try scan.rows(in: next...rowIDs.upperBound) { row throws(JournalFault) in
+                        let rowID = row.rowID
+                        let itsRun = run?.number == rowID.run ? run : try scan.run(rowID.run)
                         if let rest = try holes.pass(row, of: scan) { printer.add(missing: rest, at: row.time) }
                         if filter.admits(row) { try printer.add(row, of: scan) }
-                        (last, run) = (place, itsRun)
+                        (last, run) = (rowID, itsRun)
                         return printer.count < Self.pieceSize
                     }
                     if isFollowing, last == nil, scan.hasMoved {
@@ -149,7 +149,7 @@ struct LogCommand {
                 }
                 if fault == nil { isAway = false }
                 try flush(&printer)
-                if let words = holes.take() { notice(words) }
+                if let words = holes.report() { notice(words) }
                 if let last {
                     guard last < .last else { return }
                     next = last.next
@@ -177,7 +177,7 @@ struct LogCommand {
             }
             let isSameFile = new.rows.isFile(of: trace)
             // The same file with another write-ahead log may have lost lines and have others in their places.
-            next = new.place ?? (isSameFile ? JournalPlace(id: next.id & ~JournalPlace.most) : .first)
+            next = new.rowID ?? (isSameFile ? JournalPlace(id: next.id & ~JournalPlace.most) : .first)
             (rows, run) = (new.rows, new.run)
             printer.goOn(in: run, at: next)
             holes.goOn(in: run)
@@ -187,22 +187,22 @@ struct LogCommand {
         }
     }
 
-    /// Opens the journal that has the name now, with the place where the current run continues; nil when it cannot be
+    /// Opens the journal that has the name now, with the row id where the current run continues; nil when it cannot be
     /// read or has no line yet, for example while it is being created.
     ///
     /// - Parameters:
     ///   - trace: the trace of the file that was closed.
-    ///   - next: the place of the run's next line in that file.
+    ///   - next: the row id of the run's next line in that file.
     private func another(
         after trace: JournalTrace?, behind run: JournalRun?, _ next: JournalPlace
-    ) -> (rows: JournalRows, run: JournalRun?, place: JournalPlace?)? {
+    ) -> (rows: JournalRows, run: JournalRun?, rowID: JournalPlace?)? {
         guard let rows = try? JournalRows(path: journal, after: trace) else { return nil }
         do throws(JournalFault) {
             guard try Self.newest(in: rows) != nil else { return nil }
-            guard let run, let place = try rows.place(of: run.sequence(at: next), in: run.name) else {
+            guard let run, let rowID = try rows.rowID(of: run.sequence(at: next), in: run.name) else {
                 return (rows, nil, nil)
             }
-            return (rows, try rows.run(place.run), place)
+            return (rows, try rows.run(rowID.run), rowID)
         } catch {
             return nil
         }
@@ -213,11 +213,11 @@ struct LogCommand {
     }
 
     private func printBackwards(
-        _ places: ClosedRange<JournalPlace>, _ limit: inout Int?, _ printer: inout LogPrinter, _ scan: JournalRows
+        _ rowIDs: ClosedRange<JournalPlace>, _ limit: inout Int?, _ printer: inout LogPrinter, _ scan: JournalRows
     ) throws {
-        let reach = try bar == nil ? nil : scan.reach(of: places)
+        let reach = try bar == nil ? nil : scan.reach(of: rowIDs)
         guard limit != 0 else { return }
-        try scan.pieces(in: places, isReversed: true) { row throws(JournalFault) in
+        try scan.pieces(in: rowIDs, isReversed: true) { row throws(JournalFault) in
             guard filter.admits(row) else { return true }
             try printer.add(row, of: scan)
             if let left = limit { limit = left - 1 }
@@ -246,11 +246,11 @@ struct LogCommand {
         let scan = try JournalRows(path: journal)
         var summary = JournalSummary()
         if let newest = try Self.newest(in: scan),
-            let places = try scan.places(from: filter.from, until: filter.until)?.clamped(to: .first...newest)
+            let rowIDs = try scan.rowIDs(from: filter.from, until: filter.until)?.clamped(to: .first...newest)
         {
-            let reach = try bar == nil ? nil : scan.reach(of: places)
+            let reach = try bar == nil ? nil : scan.reach(of: rowIDs)
             let takesAll = filter.takesAll
-            try scan.pieces(in: places) { row in
+            try scan.pieces(in: rowIDs) { row in
                 if takesAll || filter.admits(row) { summary.add(row) }
                 return true
             } piece: { last in

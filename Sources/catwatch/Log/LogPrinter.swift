@@ -18,9 +18,9 @@ struct LogPrinter {
     private var run: JournalRun?
     /// The sequence number of the run's next line; nil before the first.
     private var next: Int?
-    /// The last place that was added.
+    /// The last row id that was added.
     private var last = JournalPlace.first
-    /// The place from which newer `stats` hold, as far as is known.
+    /// The row id from which newer `stats` hold, as far as is known.
     private var nextStats: JournalPlace?
     /// Whether no row was added yet.
     private(set) var isEmpty = true
@@ -36,23 +36,23 @@ struct LogPrinter {
     var count: Int { bytes.count }
 
     mutating func add(_ row: JournalRows.Row, of scan: JournalRows) throws(JournalFault) {
-        let place = row.place
-        let isNewRun = run?.number != place.run || isEmpty
-        if isNewRun { run = try scan.run(place.run) }
+        let rowID = row.rowID
+        let isNewRun = run?.number != rowID.run || isEmpty
+        if isNewRun { run = try scan.run(rowID.run) }
         if isEmpty, format == .csv { bytes += Array("\(LogCSV.head)\r\n".utf8) }
         isEmpty = false
-        let sequence = (run?.base ?? 1).addingSaturated(Int(place.offset))
+        let sequence = (run?.base ?? 1).addingSaturated(Int(rowID.offset))
         switch format {
         case .ndjson:
             if isFeed {
                 if isNewRun { next = nil }
                 // The writer may have added `stats` since the last piece.
                 if bytes.isEmpty, !isNewRun { nextStats = try scan.nextStats(behind: last) }
-                if isNewRun || nextStats.map({ $0 <= place }) ?? false {
-                    begin(at: sequence, try scan.stats(at: place))
-                    nextStats = try scan.nextStats(behind: place)
+                if isNewRun || nextStats.map({ $0 <= rowID }) ?? false {
+                    begin(at: sequence, try scan.stats(at: rowID))
+                    nextStats = try scan.nextStats(behind: rowID)
                 }
-                last = place
+                last = rowID
                 close(row, sequence)
             }
             bytes += row.line
@@ -76,10 +76,10 @@ struct LogPrinter {
     ///
     /// - Parameters:
     ///   - run: the run of the last lines read, as the new journal has it; nil when it does not.
-    ///   - place: the place to read from.
-    mutating func goOn(in run: JournalRun?, at place: JournalPlace) {
+    ///   - rowID: the row id to read from.
+    mutating func goOn(in run: JournalRun?, at rowID: JournalPlace) {
         self.run = self.run?.name == run?.name ? run : nil
-        last = place.previous
+        last = rowID.previous
     }
 
     /// Writes the `hello` and `stats` with which a connection begins that gets the run from this line on.

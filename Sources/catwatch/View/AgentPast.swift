@@ -23,7 +23,7 @@ actor AgentPast: PastFeed {
         (self.loop, self.connect) = (loop, connect)
     }
 
-    func read(_ request: PastRequest, take: @escaping @Sendable ([UInt8]) async -> Bool) async throws {
+    func read(_ request: PastRequest, receive: @escaping @Sendable ([UInt8]) async -> Bool) async throws {
         let stream: any ByteStream
         do {
             stream = try connect().value
@@ -44,7 +44,7 @@ actor AgentPast: PastFeed {
                     continue
                 }
                 hear()
-                guard count > 0, await take(Array(buffer.memory[..<count])) else { return }
+                guard count > 0, await receive(Array(buffer.memory[..<count])) else { return }
                 // Yields to live lines and keys, which come first.
                 try await loop.sleep(for: .zero)
             }

@@ -10,7 +10,7 @@ struct JournalPast: PastFeed {
     let store: EventStore
     let wall: any WallClock
 
-    func read(_ request: PastRequest, take: @escaping @Sendable ([UInt8]) async -> Bool) async throws {
+    func read(_ request: PastRequest, receive: @escaping @Sendable ([UInt8]) async -> Bool) async throws {
         let filter = LineFilter(
             types: nil, sources: request.source.map { [$0] }, from: request.from, until: request.until)
         var reading = PastReading(
@@ -19,10 +19,10 @@ struct JournalPast: PastFeed {
             let result: Result<PastReading.Step, JournalFault>
             (reading, result) = try await history.step(reading)
             switch result {
-            case .success(.bytes(let bytes)): guard await take(bytes) else { return }
+            case .success(.bytes(let bytes)): guard await receive(bytes) else { return }
             case .success(.end):
                 let run = await store.run
-                _ = await take(
+                _ = await receive(
                     ControlLine.bye(time: wall.now, run: run, lastSequence: reading.end ?? 0, reason: "until"))
                 return
             case .failure(let fault): throw PastFailure(fault.reason)

@@ -92,7 +92,7 @@ final class SimulatedJournal: @unchecked Sendable {  // touched on one loop only
             return "\(place.sequence) to \(last) of \(place.run)"
         }
         // Of a run that nobody knows any more a reader gets what the log has.
-        guard (try? history.place(of: place.sequence, in: place.run)) != nil else { return nil }
+        guard (try? history.rowID(of: place.sequence, in: place.run)) != nil else { return nil }
         let names = runs.map(\.name)
         guard let here = names.lastIndex(of: place.run), let there = names.lastIndex(of: next.run) else { return nil }
         guard here < there else { return "the way back from \(place.run) to \(next.run)" }
@@ -270,14 +270,14 @@ final class SimulatedJournal: @unchecked Sendable {  // touched on one loop only
             return journal.history
         }
 
-        func place(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
-            try enter().place(of: sequence, in: run)
+        func rowID(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
+            try enter().rowID(of: sequence, in: run)
         }
 
         func page(
-            _ query: JournalQuery, behind place: JournalPlace?, bytes: Int
+            _ query: JournalQuery, behind rowID: JournalPlace?, bytes: Int
         ) throws(JournalFault) -> JournalPage? {
-            try enter().page(query, behind: place, bytes: bytes)
+            try enter().page(query, behind: rowID, bytes: bytes)
         }
     }
 }

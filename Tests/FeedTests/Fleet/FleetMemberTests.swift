@@ -334,7 +334,7 @@ import Testing
         /// Has an agent join and go again, whose sources are not forgotten yet.
         mutating func visit(_ name: String) throws -> MemberID {
             let id = try #require(join(name))
-            _ = state.fleet.farewell(to: id, at: FleetTests.moment.wall)
+            _ = state.fleet[id].farewell(at: FleetTests.moment.wall)
             state.fleet[id].way = nil
             for source in state.sources(of: id) { state.release(source, at: FleetTests.moment) }
             state.fleet.free(id)

@@ -17,7 +17,7 @@ import Testing
             var peer = PeerScript()
             let id = try await fleet.store.member("web1", by: source).get()
             _ = await fleet.store.receive([.success(try peer.hello()), .success(try peer.fact())], from: id)
-            guard case .greeting(let greeting)? = await fleet.store.take(for: fleet.reader) else {
+            guard case .greeting(let greeting)? = await fleet.store.dequeue(for: fleet.reader) else {
                 Issue.record("lines come first")
                 return
             }
@@ -223,7 +223,7 @@ import Testing
             var readers = [fleet.reader]
             for _ in 0..<3 { readers.append(await fleet.store.open(nil).0) }
             func next(_ reader: ReaderID) async -> [UInt8] {
-                guard case .greeting(let lines)? = await fleet.store.take(for: reader) else { return [] }
+                guard case .greeting(let lines)? = await fleet.store.dequeue(for: reader) else { return [] }
                 return lines
             }
             func address(_ lines: [UInt8]) -> UInt { lines.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } }
@@ -474,7 +474,7 @@ import Testing
             var values: [Int64: [(time: Timestamp, value: Double)]] = [:]
             var lines: [(Timestamp, String)] = []
             func collect() async {
-                while case .lines(let span)? = await agent.store.take(for: reader) {
+                while case .lines(let span)? = await agent.store.dequeue(for: reader) {
                     let text = span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
                     lines += text.split(separator: "\n").map { (agent.wall.now, String($0)) }
                 }

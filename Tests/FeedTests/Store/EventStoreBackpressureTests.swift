@@ -159,7 +159,7 @@ import Testing
             for _ in 0..<3 {
                 try await loop.sleep(for: .seconds(1))
                 #expect(counter.value == 0)
-                switch await store.take(for: reader) {
+                switch await store.dequeue(for: reader) {
                 case .greeting: deliveries.append("greeting")
                 case .lines: deliveries.append("lines")
                 case .gap: deliveries.append("gap")
@@ -198,7 +198,7 @@ import Testing
             }()
             try await loop.sleep(for: .seconds(1))
             #expect(counter.value == 0)
-            #expect(await store.takeFarewell(for: reader) == Array(lines[2].utf8))
+            #expect(await store.dequeueFarewell(for: reader) == Array(lines[2].utf8))
             try await loop.sleep(for: .seconds(1))
             #expect(counter.value == 1)
             await store.close(reader)

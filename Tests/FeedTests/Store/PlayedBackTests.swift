@@ -133,7 +133,7 @@ import Testing
                 if index % every == 0 { _ = await store.numbers }
             }
             var bytes: [UInt8] = []
-            while let delivery = await store.take(for: reader) {
+            while let delivery = await store.dequeue(for: reader) {
                 if case .lines(let span) = delivery { bytes += span.withUnsafeBytes { Array($0) } }
             }
             let numbers = await store.numbers
@@ -317,7 +317,7 @@ extension PlayedBackTests {
                 isRecording: true)
             let (reader, _) = await store.open("reader")
             await store.relayOne(Bytes(Self.hello.utf8), try LineDecoder.decode(Bytes(Self.hello.utf8)))
-            _ = await store.take(for: reader)
+            _ = await store.dequeue(for: reader)
             // The first answer is decoded, the second one is not; then one that looks different.
             for (index, (type, rest, isReport)) in [
                 ("latency", Self.answer, false), ("latency", Self.answer, false),
@@ -331,7 +331,7 @@ extension PlayedBackTests {
                     "{\"seq\":\(index + 1),\"time\":\(Self.time(index)),\"type\":\"\(type)\",\"source\":\"s\",\(rest)}"
                         .utf8)
                 await store.relayOne(line, try LineDecoder.decode(line))
-                guard case .lines(let span)? = await store.take(for: reader) else {
+                guard case .lines(let span)? = await store.dequeue(for: reader) else {
                     Issue.record("no line")
                     return
                 }
@@ -396,7 +396,7 @@ extension PlayedBackTests {
         try await Self.relay(#""as_of":9223372036854775807,"endpoints":[],"sources":[]"#) { store in
             let (reader, _) = await store.open("reader", from: .after(.max))
             _ = await store.move(reader, to: .after(.max), of: "r1", isFiltered: false)
-            #expect(await store.place(of: reader) == .max)
+            #expect(await store.cursor(of: reader) == .max)
         }
     }
 

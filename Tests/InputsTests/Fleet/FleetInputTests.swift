@@ -65,7 +65,7 @@ import Testing
             var came = Came()
             let attempts = await peers.attempts
             came.attempts = attempts.map { attempts[0].duration(to: $0) }
-            while let delivery = await store.take(for: reader) {
+            while let delivery = await store.dequeue(for: reader) {
                 guard case .lines(let span) = delivery else { continue }
                 let text = span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
                 came.lines += text.split(separator: "\n").map(String.init)
@@ -236,7 +236,7 @@ import Testing
             #expect(await store.nextSequence == before)
             var count = 0
             for _ in 0..<300 where count < lines.count {
-                while let delivery = await store.take(for: slow) {
+                while let delivery = await store.dequeue(for: slow) {
                     if case .lines(let span) = delivery { count += span.sequences.count }
                     if case .gap = delivery { Issue.record("lines were let go of") }
                 }

@@ -77,7 +77,7 @@ import Testing
         func lines() async throws -> [Line] {
             let (reader, _) = await store.open(nil)
             var lines: [Line] = []
-            while let delivery = await store.take(for: reader) {
+            while let delivery = await store.dequeue(for: reader) {
                 guard case .lines(let span) = delivery else { continue }
                 let bytes = span.withUnsafeBytes { Array($0) }
                 lines += try bytes.split(separator: 0x0A).map { try LineDecoder.decode($0) }
@@ -172,7 +172,7 @@ import Testing
             try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
             let (reader, _) = await fleet.store.open(nil)
             var text = ""
-            while let delivery = await fleet.store.take(for: reader) {
+            while let delivery = await fleet.store.dequeue(for: reader) {
                 if case .lines(let span) = delivery {
                     text += span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
                 }
@@ -845,7 +845,7 @@ import Testing
                 #expect(await fleet.store.nextSequence == before)
                 var count = 0
                 while count < 400 {
-                    if let delivery = await fleet.store.take(for: slow) {
+                    if let delivery = await fleet.store.dequeue(for: slow) {
                         if case .lines(let span) = delivery { count += span.sequences.count }
                         if case .gap = delivery { Issue.record("lines were let go of") }
                     } else {

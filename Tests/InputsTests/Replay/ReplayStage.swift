@@ -122,10 +122,10 @@ final class ReplayStage: @unchecked Sendable {  // touched on one loop only
         var isOver = false
         while !isOver {
             try await loop.sleep(for: .milliseconds(1))
-            while !isOver, let delivery = await store.take(for: reader) {
+            while !isOver, let delivery = await store.dequeue(for: reader) {
                 if case .end = delivery { isOver = true }
             }
-            if let line = await store.takeFarewell(for: reader),
+            if let line = await store.dequeueFarewell(for: reader),
                 case .bye(let bye) = try LineDecoder.decode(line[...]).body
             {
                 said.append("\(bye.run ?? "") \(bye.lastSeq ?? 0) \(bye.reason ?? "")")

@@ -37,7 +37,7 @@ import Testing
             var lines: [Line] = []
             var gaps = 0
             while true {
-                switch await store.take(for: reader) {
+                switch await store.dequeue(for: reader) {
                 case .lines(let span)?:
                     let bytes = span.withUnsafeBytes { Array($0) }
                     for line in bytes.split(separator: 0x0A) { lines.append(try LineDecoder.decode(line)) }

@@ -136,7 +136,7 @@ import Testing
             let (reader, _) = await place.store.open(nil, from: .newest)
             func said() async throws -> (errors: [String], outages: [Duration]) {
                 var (errors, outages): ([String], [Duration]) = ([], [])
-                while let delivery = await place.store.take(for: reader) {
+                while let delivery = await place.store.dequeue(for: reader) {
                     guard case .lines(let span) = delivery else { continue }
                     for text in span.withUnsafeBytes({ Array($0) }).split(separator: 0x0A) {
                         switch try LineDecoder.decode(text).body {

@@ -214,7 +214,7 @@ import Testing
                     await output.stop(isFollowed: true)
                     loop.schedule(after: patience) { running.cancel() }
                     try? await running.value
-                    let place = await output.takePlace()
+                    let place = await output.handOverEnd()
                     let next = FileOutput(second, store: stage.store, on: loop, worker: loops[1], from: place) { _ in }
                     went.signal()
                     try await next.run()
@@ -261,7 +261,7 @@ import Testing
                 try await loop.sleep(for: .seconds(1))
                 await output.stop(isFollowed: false)
                 try await running.value
-                return await output.takePlace()
+                return await output.handOverEnd()
             }
             await stage.publish(20)
             let place = try await run(on: loops[0], from: nil)

@@ -29,7 +29,7 @@ import Testing
             while left > 0 {
                 await feed.publish(min(left, 20), text: text)
                 left -= 20
-                while case .lines(let span)? = await feed.store.take(for: reader) {
+                while case .lines(let span)? = await feed.store.dequeue(for: reader) {
                     var sequence = span.sequences.lowerBound
                     span.withUnsafeBytes { bytes in
                         bytes.forEachLine { line in
@@ -600,7 +600,7 @@ import Testing
                 var readers: [Task<(end: Int, gaps: Int, hole: String?), any Error>] = []
                 for round in 0..<30 {
                     await stage.feed.publish(Int(random.next() % 40), text: Int(random.next() % 200))
-                    while case .lines(let span)? = await stage.feed.store.take(for: keeper) {
+                    while case .lines(let span)? = await stage.feed.store.dequeue(for: keeper) {
                         var sequence = span.sequences.lowerBound
                         span.withUnsafeBytes { bytes in
                             bytes.forEachLine { line in

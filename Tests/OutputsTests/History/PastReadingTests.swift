@@ -241,7 +241,7 @@ import Testing
         let filter = LineFilter(types: nil, sources: nil, until: until)
         var reading = PastReading(from: .time(nil, until: until), filter, as: .lines)
         while try reading.advance(history, at: Self.time) != .end {}
-        #expect(reading.place == LineID("A", 21))
+        #expect(reading.next == LineID("A", 21))
     }
 
     @Test func eachLineHasItsIDAcrossRuns() throws {
@@ -313,8 +313,8 @@ import Testing
         var reading = PastReading(from: .after(8, run: "A"), nil, as: .lines)
         for _ in 0..<4 { _ = try reading.advance(history, at: Self.time) }
         // A, B and the first page of C.
-        let next = try #require(reading.place?.sequence)
-        #expect(reading.place?.run == "C" && next < 700)
+        let next = try #require(reading.next?.sequence)
+        #expect(reading.next?.run == "C" && next < 700)
         #expect(try Self.summary(reading.giveUp(at: Self.time)) == "!\(next)…700")
         #expect(reading.giveUp(at: Self.time).isEmpty)
     }

@@ -145,7 +145,7 @@ import Testing
             try await stage.loop.sleep(for: .milliseconds(Int64(random.next() % 300)))
             peer.isPresent = true
         }
-        return (connections, await stage.store.place(of: stage.store.open(nil, from: .newest).0) - 1)
+        return (connections, await stage.store.cursor(of: stage.store.open(nil, from: .newest).0) - 1)
     }
 
     /// The next line; nil when there is none within a while, or no more.
@@ -393,7 +393,7 @@ import Testing
             peer.isPresent = true
             let second = PushOutput(
                 try PushTarget("unix:/x?resend=\(resend)&control=true"), store: stage.store, on: loop,
-                from: await first.takeReader(), tell: { _ in }, connect: { try peer.connect() })
+                from: await first.handOverReader(), tell: { _ in }, connect: { try peer.connect() })
             async let end: Void = second.run()
             let other = try await peer.accept()
             await stage.publish(4)

@@ -13,7 +13,7 @@ import Testing
             var sequence = 1
             for round in 0..<2_000 {
                 let bytes = 1 + Int(random.next() % 300)
-                trail.note(sequence: sequence, bytes: bytes)
+                trail.record(sequence: sequence, bytes: bytes)
                 all.append((sequence, bytes))
                 sequence += 1 + Int(random.next() % 5)
                 let back = Int(random.next() % UInt64(reach + bytes + 1))
@@ -34,7 +34,7 @@ import Testing
 
     @Test func forgetsWhatIsNoLongerAskedFor() {
         var trail = WriteTrail(reach: 1_000)
-        for sequence in 1...100_000 { trail.note(sequence: sequence, bytes: 100) }
+        for sequence in 1...100_000 { trail.record(sequence: sequence, bytes: 100) }
         #expect(trail.count < 200)
     }
 }

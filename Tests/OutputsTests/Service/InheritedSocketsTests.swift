@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func areAnotherProcesssWhenItsNumberIsNotTheOwn() {
-        let socket = InheritedSockets.take(.feed, environment: ["LISTEN_PID": "1", "LISTEN_FDS": "1"])
+        let socket = InheritedSockets.claim(.feed, environment: ["LISTEN_PID": "1", "LISTEN_FDS": "1"])
         let isThere = socket != nil
         #expect(!isThere)
     }

@@ -315,7 +315,7 @@ import Testing
         unlink(path)
         #expect(try LockFile.lock(opened, at: path) == nil)
         #expect(folder.names == [])
-        let lock = try LockFile.take(path)
+        let lock = try LockFile.acquire(path)
         #expect(try Self.refusal(folder.path("s")).contains("another catwatch"))
         lock.remove()
         #expect(folder.names == [])

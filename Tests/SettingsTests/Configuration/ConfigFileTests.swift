@@ -70,13 +70,13 @@ import Testing
 
     @Test func looksInTheUsualPlaces() throws {
         let system = "/etc/catwatch/config.jsonc"
-        #expect(ConfigFile.places(environment: [:]) == [system])
-        #expect(ConfigFile.places(environment: ["HOME": "/h"]) == ["/h/.config/catwatch/config.jsonc", system])
+        #expect(ConfigFile.defaultPaths(environment: [:]) == [system])
+        #expect(ConfigFile.defaultPaths(environment: ["HOME": "/h"]) == ["/h/.config/catwatch/config.jsonc", system])
         #expect(
-            ConfigFile.places(environment: ["HOME": "/h", "XDG_CONFIG_HOME": "/x"])
+            ConfigFile.defaultPaths(environment: ["HOME": "/h", "XDG_CONFIG_HOME": "/x"])
                 == ["/x/catwatch/config.jsonc", system])
         #expect(
-            ConfigFile.places(environment: ["HOME": "/h", "XDG_CONFIG_HOME": "relative"])
+            ConfigFile.defaultPaths(environment: ["HOME": "/h", "XDG_CONFIG_HOME": "relative"])
                 == ["/h/.config/catwatch/config.jsonc", system])
 
         let folder = try Folder()

@@ -14,8 +14,8 @@ import Testing
             _ = try JSONTree.parse(text)
             return nil
         } catch {
-            let place = text.place(of: error.offset)
-            return "\(place.line):\(place.column): \(error.message)"
+            let position = text.position(of: error.offset)
+            return "\(position.line):\(position.column): \(error.message)"
         }
     }
 
@@ -97,14 +97,14 @@ import Testing
         let text = ConfigFixture.text("äb\n\ncd")
         let places = [(0, 1, 1), (2, 1, 2), (3, 1, 3), (4, 2, 1), (5, 3, 1), (7, 3, 3)]
         for (offset, line, column) in places {
-            #expect(text.place(of: offset) == .init(line: line, column: column), "\(offset)")
+            #expect(text.position(of: offset) == .init(line: line, column: column), "\(offset)")
         }
         let long = ConfigFixture.text(String(repeating: "ä€x\n", count: 3) + String(repeating: "ä€x", count: 500))
         for index in 0..<1_500 {
             let offset = 21 + index / 3 * 6 + [0, 2, 5][index % 3]
-            #expect(long.place(of: offset) == .init(line: 4, column: index + 1))
+            #expect(long.position(of: offset) == .init(line: 4, column: index + 1))
         }
-        #expect(long.place(of: .max) == .init(line: 4, column: 1_501))
-        #expect(ConfigText(name: "e", bytes: []).place(of: 0) == .init())
+        #expect(long.position(of: .max) == .init(line: 4, column: 1_501))
+        #expect(ConfigText(name: "e", bytes: []).position(of: 0) == .init())
     }
 }

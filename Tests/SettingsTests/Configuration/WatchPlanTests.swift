@@ -73,7 +73,7 @@ import Testing
         }
         for (_, option, setting) in SettingTable.inFile {
             var values = SettingValues()
-            try setting.take(arguments[option.long] ?? "1", into: &values, from: .option(option.flag))
+            try setting.parse(arguments[option.long] ?? "1", into: &values, from: .option(option.flag))
             #expect(shown(values) != shown(SettingValues()), "\(option.long)")
         }
     }

@@ -18,17 +18,17 @@ package struct LineHead {
     @inline(__always)
     package init?(_ line: UnsafeRawBufferPointer) {
         guard var walk = LineWalk(line), walk.skip("{\"seq\":") else { return nil }
-        let start = walk.place
+        let start = walk.offset
         guard walk.skipNumber(), let sequence = JSONNumber.integer(walk.bytes(from: start)) else { return nil }
-        (tokens, comma, self.sequence) = (walk.tokens, walk.place, sequence)
+        (tokens, comma, self.sequence) = (walk.tokens, walk.offset, sequence)
     }
 
     /// The time as it is written, with its quotes.
     @inline(__always)
     var timeText: UnsafeRawBufferPointer? {
         var walk = LineWalk(tokens, at: comma)
-        guard walk.skip(",\"time\":"), walk.place + Self.timeLength <= tokens.count else { return nil }
-        return UnsafeRawBufferPointer(start: tokens.base + walk.place, count: Self.timeLength)
+        guard walk.skip(",\"time\":"), walk.offset + Self.timeLength <= tokens.count else { return nil }
+        return UnsafeRawBufferPointer(start: tokens.base + walk.offset, count: Self.timeLength)
     }
 
     package var time: Timestamp? {
@@ -48,7 +48,7 @@ package struct LineHead {
         guard let text = timeText, let time else { return nil }
         var walk = LineWalk(tokens, at: end(of: text))
         guard walk.skip(",\"type\":") else { return nil }
-        let start = walk.place
+        let start = walk.offset
         guard let type = walk.plainString() else { return nil }
         let name = Name(token: UnsafeRawBufferPointer(walk.bytes(from: start)))
         // These have their value under another key.
@@ -66,7 +66,7 @@ package struct LineHead {
     private func name(_ key: StaticString, behind text: UnsafeRawBufferPointer) -> Name? {
         var walk = LineWalk(tokens, at: end(of: text))
         guard walk.skip(key) else { return nil }
-        let start = walk.place
+        let start = walk.offset
         return walk.string() ? Name(token: UnsafeRawBufferPointer(walk.bytes(from: start))) : nil
     }
 

@@ -24,8 +24,8 @@ struct NameSet: Sendable, Equatable {
             var (low, high) = (0, starts.count - 1)
             while low < high {
                 let middle = (low + high) / 2
-                let place = Int(starts[middle])..<Int(starts[middle + 1])
-                let order = Self.order(UnsafeRawBufferPointer(rebasing: names[place]), name)
+                let range = Int(starts[middle])..<Int(starts[middle + 1])
+                let order = Self.order(UnsafeRawBufferPointer(rebasing: names[range]), name)
                 if order == 0 { return true }
                 if order < 0 { low = middle + 1 } else { high = middle }
             }

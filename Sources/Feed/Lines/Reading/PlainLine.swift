@@ -28,7 +28,7 @@ package struct PlainLine: Sendable, Equatable {
             walk.skip("{\"seq\":"), let sequence = walk.sequence(), walk.skip(",\"time\":\""),
             let time = walk.time(), walk.skip("\",")
         else { return nil }
-        let start = walk.place
+        let start = walk.offset
         guard walk.skip("\"type\":") else { return nil }
         var value: Double?
         if walk.skip("\"latency\",") {
@@ -36,18 +36,18 @@ package struct PlainLine: Sendable, Equatable {
             guard walk.skip("\"source\":"), walk.string(), walk.skip(",\"endpoint\":"), walk.string(),
                 walk.skip(",\"status\":"), walk.count()
             else { return nil }
-            names = start..<walk.place
+            names = start..<walk.offset
             guard walk.skip(",\"ms\":"), let number = walk.number(), walk.restOfLatency() else { return nil }
             value = LineMembers.milliseconds(number)
         } else if walk.skip("\"window\",") {
             kind = .window
-            names = start..<walk.place
+            names = start..<walk.offset
             guard walk.restOfWindow() else { return nil }
         } else {
             kind = .data
             guard walk.string(), walk.skip(",\"source\":"), walk.string(), walk.skip(",\"series\":"), walk.string()
             else { return nil }
-            names = start..<walk.place
+            names = start..<walk.offset
             if walk.skip(",\"value\":") {
                 guard let number = walk.number() else { return nil }
                 value = number
@@ -57,7 +57,7 @@ package struct PlainLine: Sendable, Equatable {
             _ = walk.skip(",\"truncated\":true")
             _ = walk.skip(",\"altered\":true")
         }
-        guard walk.skip("}"), walk.place == line.count, walk.flaws.isEmpty else { return nil }
+        guard walk.skip("}"), walk.offset == line.count, walk.flaws.isEmpty else { return nil }
         self.sequence = sequence
         self.time = time
         self.value = value

@@ -99,8 +99,8 @@ package enum UTF8Scalar {
         case 0xF1...0xF3: needed = 4
         default: return -1
         }
-        for place in 1..<needed {
-            guard place < count, (place == 1 ? second : 0x80...0xBF).contains(start[place]) else { return -place }
+        for index in 1..<needed {
+            guard index < count, (index == 1 ? second : 0x80...0xBF).contains(start[index]) else { return -index }
         }
         return needed
     }

@@ -51,10 +51,10 @@ package struct TimestampText: Sendable {
         prefix[20] = UInt8(ascii: ".")
     }
 
-    private mutating func put(_ value: Int, digits: Int, at place: Int) {
+    private mutating func put(_ value: Int, digits: Int, at start: Int) {
         var rest = value
         for offset in stride(from: digits - 1, through: 0, by: -1) {
-            prefix[place + offset] = UInt8(truncatingIfNeeded: rest % 10) + 48
+            prefix[start + offset] = UInt8(truncatingIfNeeded: rest % 10) + 48
             rest /= 10
         }
     }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Readers that are called, and take what there is without suspending.
-@Suite(.limited) struct EventStoreTakeTests {
+@Suite(.limited) struct EventStoreDequeueTests {
     /// Counts calls, and takes what there is when told to. Unchecked: touched on one loop only.
     private final class Reader: @unchecked Sendable {
         private let store: EventStore
@@ -27,13 +27,13 @@ import Testing
 
         /// Takes one thing; false when there is none.
         @discardableResult
-        func take() -> Bool {
-            guard let id, let delivery = store.assumeIsolated({ $0.take(for: id) }) else { return false }
+        func dequeue() -> Bool {
+            guard let id, let delivery = store.assumeIsolated({ $0.dequeue(for: id) }) else { return false }
             transcript.add(delivery, at: LoopInstant(nanoseconds: 0))
             return true
         }
 
-        func takeAll() { while transcript.bye == nil, take() {} }
+        func dequeueAll() { while transcript.bye == nil, dequeue() {} }
 
         func close() {
             if let id { store.assumeIsolated { $0.close(id) } }
@@ -46,25 +46,25 @@ import Testing
             let reader = Reader(harness.store)
             await harness.publish()
             #expect(reader.calls == 0, "it has not looked yet")
-            #expect(reader.take() && !reader.take())
+            #expect(reader.dequeue() && !reader.dequeue())
             for _ in 0..<3 {
                 await harness.publish()
                 try await loop.sleep(for: .seconds(1))
             }
             #expect(reader.calls == 1)
             // There is more than it takes: no call is due.
-            #expect(reader.take())
+            #expect(reader.dequeue())
             await harness.publish()
             try await loop.sleep(for: .seconds(1))
             #expect(reader.calls == 1)
-            reader.takeAll()
+            reader.dequeueAll()
             await harness.publish()
             try await loop.sleep(for: .seconds(1))
             #expect(reader.calls == 2)
-            reader.takeAll()
+            reader.dequeueAll()
             await harness.store.finish("end")
             #expect(reader.calls == 3)
-            reader.takeAll()
+            reader.dequeueAll()
             #expect(reader.transcript.numbers == Array(1...6) && reader.transcript.bye != nil)
         }
     }
@@ -73,12 +73,12 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
             let (id, _) = await harness.store.open(nil) {}
-            #expect(await harness.store.take(for: id) == nil)
+            #expect(await harness.store.dequeue(for: id) == nil)
             let reader = Reader(harness.store)
-            #expect(!reader.take())
+            #expect(!reader.dequeue())
             await harness.store.greetAll()
             #expect(reader.calls == 1)
-            guard case .greeting? = await harness.store.take(for: id) else {
+            guard case .greeting? = await harness.store.dequeue(for: id) else {
                 Issue.record("no greeting")
                 return
             }
@@ -113,18 +113,18 @@ import Testing
                 var own = SeededGenerator(seed: random.next())
                 reader.whenCalled = { [unowned reader] in
                     // At once, or a little later.
-                    if own.next() % 2 == 0 { return reader.takeAll() }
-                    loop.schedule(after: .microseconds(Int64(own.next() % 3_000))) { reader.takeAll() }
+                    if own.next() % 2 == 0 { return reader.dequeueAll() }
+                    loop.schedule(after: .microseconds(Int64(own.next() % 3_000))) { reader.dequeueAll() }
                 }
-                reader.takeAll()
+                reader.dequeueAll()
             }
             for _ in 0..<200 {
                 await harness.publish(Int(random.next() % 3))
                 if random.next() % 2 == 0 { try await loop.sleep(for: .microseconds(Int64(random.next() % 5_000))) }
-                if random.next() % 20 == 0 { readers.randomElement(using: &random)?.takeAll() }
+                if random.next() % 20 == 0 { readers.randomElement(using: &random)?.dequeueAll() }
             }
             try await loop.sleep(for: .seconds(1))
-            let last = await harness.store.place(of: harness.store.open(nil, from: .newest).0) - 1
+            let last = await harness.store.cursor(of: harness.store.open(nil, from: .newest).0) - 1
             await harness.store.finish("end")
             try await loop.sleep(for: .seconds(1))
             for reader in readers {
@@ -138,7 +138,7 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
             let readers = (0..<5).map { _ in Reader(harness.store) }
-            for reader in readers { reader.takeAll() }
+            for reader in readers { reader.dequeueAll() }
             // The last one, too, which has the place of the one before by then.
             for place in [1, 4, 0] { readers[place].close() }
             await harness.publish()
@@ -151,9 +151,9 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
             let readers = (0..<500).map { _ in Reader(harness.store) }
-            for reader in readers { reader.takeAll() }
+            for reader in readers { reader.dequeueAll() }
             let eager = readers[0]
-            eager.whenCalled = { [unowned eager] in eager.takeAll() }
+            eager.whenCalled = { [unowned eager] in eager.dequeueAll() }
             try await loop.sleep(for: .seconds(1))
             await harness.publish()
             try await loop.sleep(for: .milliseconds(1))
@@ -172,7 +172,7 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
             let readers = (0..<1_000).map { _ in Reader(harness.store) }
-            for reader in readers { reader.takeAll() }
+            for reader in readers { reader.dequeueAll() }
             try await loop.sleep(for: .seconds(1))
             await harness.publish()
             var seen = [readers.count { $0.calls > 0 }]
@@ -190,7 +190,7 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
             let readers = (0..<1_000).map { _ in Reader(harness.store) }
-            for reader in readers { reader.takeAll() }
+            for reader in readers { reader.dequeueAll() }
             // Of this slice, of a later one, and itself.
             let gone: Set = [0, 1, 100, 500, 999]
             readers[0].whenCalled = { for place in gone { readers[place].close() } }
@@ -199,7 +199,7 @@ import Testing
             try await loop.sleep(for: .seconds(1))
             for (place, reader) in readers.enumerated() {
                 #expect(reader.calls == (place == 0 || !gone.contains(place) ? 1 : 0), "\(place)")
-                reader.takeAll()
+                reader.dequeueAll()
             }
             await harness.publish()
             try await loop.sleep(for: .seconds(1))
@@ -212,8 +212,8 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
             let readers = (0..<600).map { _ in Reader(harness.store) }
-            for reader in readers { reader.takeAll() }
-            readers[0].whenCalled = { readers[550].takeAll() }
+            for reader in readers { reader.dequeueAll() }
+            readers[0].whenCalled = { readers[550].dequeueAll() }
             try await loop.sleep(for: .seconds(1))
             await harness.publish()
             try await loop.sleep(for: .seconds(1))
