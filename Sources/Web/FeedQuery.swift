@@ -27,9 +27,8 @@ package enum FeedQuery {
                 }
                 wish.since = number
             case "run": wish.run = value
-            case "replay":
-                guard value == "true" || value == "false" else { throw wrong("\"replay\" takes true or false") }
-                wish.replay = value == "true"
+            case "replay": wish.replay = try bool(value, key)
+            case "kept": wish.kept = try bool(value, key)
             case "types": wish.types = try names(value, key)
             case "sources": wish.sources = try names(value, key)
             case "from": wish.from = try time(value, key)
@@ -48,6 +47,14 @@ package enum FeedQuery {
             return nil
         }
         return .after(number, run: run)
+    }
+
+    private static func bool(_ value: String, _ key: String) throws(Failure) -> Bool {
+        switch value {
+        case "true", "1": true
+        case "false", "0": false
+        default: throw wrong("\"\(key)\" takes true or false")
+        }
     }
 
     private static func time(_ value: String, _ key: String) throws(Failure) -> Timestamp {

@@ -102,6 +102,7 @@ actor Agent {
         limits.interval = options[\.interval]
         limits.history = options.resolvedHistory
         limits.logCapacity = platform.logBytes(options)
+        limits.keptCapacity = options[\.keptBytes]
         limits.data = options[\.count]
         store = EventStore(
             on: loop, wall: platform.wall, identity: platform.identity, limits: limits,

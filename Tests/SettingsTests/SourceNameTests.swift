@@ -19,8 +19,10 @@ import Testing
 
     /// What has a number is in a journal, and no event there when no source may be called so.
     @Test func whatNoSourceIsCalledIsNoEventOfAJournal() {
-        let control: Set = ["hello", "stats", "bye", "resync", "refusal", "catwatch"]
-        for type in ReservedNames.all.subtracting(control) {
+        let control: Set = ["hello", "stats", "kept", "bye", "resync", "refusal", "catwatch"]
+        // The lines of a later version have no string `series`.
+        let later: Set = ["alert", "clock", "notified", "silence", "changed", "shape"]
+        for type in ReservedNames.all.subtracting(control).subtracting(later) {
             #expect(JournalSchema.reserved.contains("'\(type)'"), "\(type)")
         }
     }

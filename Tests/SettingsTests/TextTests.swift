@@ -33,6 +33,7 @@ import Testing
             ("max-body", ByteSize.format(options[\.maxBody])),
             ("max-series", "\(options[\.maxSeries])"), ("max-redirects", "\(options[\.maxRedirects])"),
             ("log-bytes", ByteSize.format(options[\.logBytes])),
+            ("kept-bytes", ByteSize.format(options[\.keptBytes])),
             ("url", "https://catfact.ninja/fact"), ("preset", "fact"), ("number", options[\.number].rawValue),
             ("max-readers", "\(options[\.maxReaders])"), ("listen-mode", String(options[\.listenMode], radix: 8)),
         ]

@@ -23,7 +23,7 @@ import Testing
         let now = script.now
         script.now = now - .seconds(86_400)
         switch SeriesKind(of: name) {
-        case .data:
+        case .data, .text:
             script.add(source, source, .data(.init(series: name, value: 1, text: nil, data: nil, truncated: false)))
         case .latency: script.latency(source, "e", ms: 1)
         case .memory:

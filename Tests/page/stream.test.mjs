@@ -387,6 +387,48 @@ test("the log is bounded, and who was overtaken begins anew with a new greeting"
     assert.deepEqual(other.lines.slice(2), kept)
 })
 
+test("a later tab gets the newest line of each series that is no longer in the log", async () => {
+    const kept = (text, time = 0) => `{"type":"kept","time":"${at(time)}","run":"a","line":${text}}`
+    const one = (number, series, value = "") => line(number).replace('"series":"fact"', `"series":"${series}"${value}`)
+    const { stream } = begin()
+    const old = [one(1, "breeds/a"), one(2, "breeds/b"), one(3, "room", ',"value":2')]
+    sources[0].say(hello("a", 1_000), stats(9), ...old.map(text => kept(text)))
+    sources[0].say(one(10, "breeds/b"), one(11, "room"), one(12, "dog"))
+    for (let number = 13; number <= 1_000; number++) sources[0].say(line(number))
+    const next = hello("a", 1_001)
+    answer = { status: 200, body: `${next}\n${stats(1_000)}\n` }
+    const other = new Tab()
+    stream.subscribe(other)
+    await settled()
+    const lines = other.lines
+    assert.deepEqual(lines.slice(0, 7), [
+        next, stats(1_000), kept(old[0]), kept(old[2]), kept(one(10, "breeds/b"), 10), kept(one(11, "room"), 11), kept(one(12, "dog"), 12),
+    ])
+    assert.equal(lines.at(-1), line(1_000))
+    // Another run's are others.
+    sources[0].say(hello("b"), stats(0))
+    const third = new Tab()
+    stream.subscribe(third)
+    await settled()
+    assert.deepEqual(third.lines, [hello("b"), stats(0)])
+})
+
+test("kept lines are bounded, and come in pieces", async () => {
+    const { stream } = begin()
+    sources[0].say(hello("a", 1), stats(0))
+    for (let number = 1; number <= 40; number++) {
+        sources[0].say(line(number, 1 << 19, 0).replace('"series":"fact"', `"series":"s${number}"`))
+    }
+    answer = { status: 200, body: `${hello("a", 41)}\n${stats(40)}\n` }
+    const other = new Tab()
+    stream.subscribe(other)
+    await settled()
+    const numbers = other.lines.slice(2).map(text => JSON.parse(text).line?.seq ?? JSON.parse(text).seq)
+    assert.deepEqual(numbers, Array.from(numbers, (_, place) => 41 - numbers.length + place))
+    assert.ok(numbers.length >= 30 && numbers.length <= 32, `${numbers.length}`)
+    assert.ok(other.sent.every(message => (message.text ?? "").length < (128 << 10) + (1 << 20)))
+})
+
 test("what is older than the history goes", async () => {
     const { stream } = begin()
     sources[0].say(hello(), stats(0))

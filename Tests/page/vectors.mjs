@@ -53,13 +53,16 @@ function first(cases, check) {
 }
 
 function lines(vector) {
-    return first(vector.cases, ([text, should]) => {
-        const line = readLine(text)
-        if (line === null) return [null, should]
-        const { kind, seq, time, type, source, body } = line
-        const { series, value, text: said, data, truncated, altered } = body ?? {}
-        return [[kind, seq, time, type, source, ...(kind === "data" ? [series, value, said, data, truncated, altered] : [])], should]
-    })
+    return first(vector.cases, ([text, should]) => [shownLine(readLine(text)), should])
+}
+
+function shownLine(line) {
+    if (line === null) return null
+    const { kind, seq, time, type, source, body } = line
+    const shown = [kind, seq, time, type, source]
+    if (kind === "data") shown.push(body.series, body.value, body.text, body.data, body.truncated, body.altered)
+    if (kind === "kept") shown.push(body.run, shownLine(body.line))
+    return shown
 }
 
 const numbers = { inf: Infinity, "-inf": -Infinity, nan: NaN }

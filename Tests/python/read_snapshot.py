@@ -65,9 +65,17 @@ def main(snapshot, known=None):
         with open(known, encoding="utf-8", newline="") as file:
             expected = {json.loads(line).get("seq"): line.rstrip("\n") for line in file.read().split("\n") if line}
     size = 0
+    last_kept = 0
     number = hello["first_seq"]
     for line in lines[2:]:
         said = json.loads(line)
+        if said["type"] == "kept" and "series" not in said:
+            kept = said["line"]
+            assert said["run"] == hello["run"] and last_kept < kept["seq"] < hello["first_seq"], line[:200]
+            assert number == hello["first_seq"], "a kept line is among the others"
+            assert known is None or kept == json.loads(expected[kept["seq"]]), line[:200]
+            last_kept = kept["seq"]
+            continue
         assert said["seq"] == number, (said["seq"], number)
         as_it_was = line.replace("\\u003c", "<")
         size += len(as_it_was.encode()) + 1

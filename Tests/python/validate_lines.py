@@ -22,7 +22,7 @@ import sys
 import jsonschema
 
 SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "docs/wire-format.schema.json").read_text(encoding="utf-8"))
-CONNECTION = {"hello", "stats", "gap", "bye", "refusal"}
+CONNECTION = {"hello", "stats", "kept", "gap", "bye", "refusal"}
 NUMBERED = {"latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost", "peer"}
 MAX_LINE = 1 << 20
 MAX_TEXT = 4096
@@ -163,6 +163,7 @@ class Connection:
         self.hello = None
         self.due = ["hello", "stats"]
         self.expected = None
+        self.kept = 0
         self.gaps = 0
         self.bye = False
         self.types = collections.Counter()
@@ -171,6 +172,8 @@ class Connection:
         line = parse(raw)
         kind = line.get("type")
         name = kind if isinstance(kind, str) and kind in (CONNECTION | NUMBERED) - {"refusal"} else "data"
+        if kind == "kept" and "series" in line:
+            name = "data"
         if kind == "error" and "seq" not in line and "source" not in line:
             name = "refusal"
         fault = jsonschema.exceptions.best_match(VALIDATORS[name].iter_errors(line))
@@ -204,12 +207,14 @@ class Connection:
             if self.hello["filtered"]:
                 high = math.inf
             need(low <= seq <= high, f"has number {seq}, expected was {low} to {high}")
+            need(seq > self.kept, f"has number {seq}, but {self.kept} was kept")
         else:
             need(seq == self.expected, f"has number {seq}, expected was {self.expected} and no gap says why")
         self.expected = seq + 1
 
     def see_hello(self, line):
         self.hello = line
+        self.kept = 0
         need(line["first_seq"] <= line["next_seq"], "has a first_seq after its next_seq")
         need(line["history_s"] >= line["interval_s"], "has a history shorter than one interval")
         if not self.resumed:
@@ -290,6 +295,15 @@ class Connection:
 
     def see_agent(self, line):
         pass
+
+    def see_kept(self, line):
+        """Kept lines come before all others, by ascending number, and are older than those."""
+        need(line["run"] == self.hello["run"], "is of another run than hello")
+        seq = line["line"]["seq"]
+        need(seq > self.kept, f"keeps number {seq} behind {self.kept}")
+        need(seq < self.hello["next_seq"], f"keeps number {seq}, which is not there yet")
+        need(not self.resumed or self.expected is None, "comes behind numbered lines")
+        self.kept = seq
 
     def see_gap(self, line):
         first, last = line["from"], line["to"]

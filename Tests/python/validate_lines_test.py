@@ -38,6 +38,11 @@ WINDOW = (
     '{"seq":4,"time":"%s","type":"window","source":"fact","series":"fact","start":"2025-01-02T03:04:00.000000Z",'
     '"seconds":10,"last":106,"last_seq":1,"count":5,"min":61,"max":140,"mean":98.2,"revision":1}' % TIME
 )
+KEPT = '{"type":"kept","time":"%s","run":"r1","line":%s}' % (TIME, FACT)
+KEPT_LATENCY = '{"type":"kept","time":"%s","run":"r1","line":%s}' % (TIME, LATENCY)
+# A connection whose log begins with number 5.
+KEEPING = HELLO.replace('"first_seq":1,"next_seq":3', '"first_seq":5,"next_seq":6')
+FACT5 = FACT.replace('"seq":1', '"seq":5')
 ERROR = (
     '{"seq":5,"time":"%s","type":"error","source":"fact","code":"timeout","message":"no answer within 10 s","attempt":3,'
     '"retry_in_ms":4180}' % TIME
@@ -91,6 +96,8 @@ PASSES = {
     "a filtered reader": ([HELLO.replace('"filtered":false', '"filtered":true'), STATS, LATENCY, WINDOW, BYE], {}),
     "a gap first": ([HELLO, STATS, GAP.replace('"from":8', '"from":1'), KEYED, BYE], {}),
     "a window with band and trend": (swap(5, '"revision"', '"band":"long","trend":"improving","revision"'), {}),
+    "kept lines": ([KEEPING, STATS, KEPT, KEPT_LATENCY, FACT5], {}),
+    "data of the type kept": (swap(2, '"type":"fact"', '"type":"kept"'), {}),
     "a refused request": (GOOD[:3] + [REFUSAL] + GOOD[3:], {"expect_bye": True}),
     "an answered request": (GOOD[:5] + [HELLO, STATS] + GOOD[3:], {"expect_bye": True}),
     "a band with a name of any kind": (swap(5, '"revision"', '"band":"Very Poor ä","revision"'), {}),
@@ -103,6 +110,12 @@ PASSES = {
 
 FAILS = {
     "nothing": ([], "0 lines", {}),
+    "kept lines backwards": ([KEEPING, STATS, KEPT_LATENCY, KEPT, FACT5], "keeps number 1 behind 2", {}),
+    "a kept line of another run": ([KEEPING, STATS, KEPT.replace('"run":"r1"', '"run":"r2"'), FACT5], "another run", {}),
+    "a kept line of the future": ([KEEPING, STATS, KEPT.replace('"seq":1', '"seq":6'), FACT5], "not there yet", {}),
+    "a kept window": ([KEEPING, STATS, KEPT.replace(FACT, WINDOW)], "schema of kept", {}),
+    "a kept line in a kept line": ([KEEPING, STATS, KEPT.replace(FACT, KEPT)], "schema of kept", {}),
+    "a number that was kept": ([KEEPING, STATS, KEPT.replace('"seq":1', '"seq":5'), FACT5], "was kept", {}),
     "bands without a direction": (described('"bands":[%s]' % SEVERE), "schema of stats", {}),
     "a direction without bands": (described('"higher_is_better":true'), "schema of stats", {}),
     "no bands": (described('"bands":[],"higher_is_better":true'), "schema of stats", {}),

@@ -52,7 +52,9 @@ package import Reactor
 ///    `forgotten` removes the agent. A `lost` line adds to the lost lines. A new agent comes after the others; when the
 ///    limit is reached, agents whose newest line was a day or more before `clock` go, and if there is none, the new one
 ///    is refused.
-/// 9. Every numbered line is one of the newest `lines`, with the value and text that fit its type.
+/// 9. **Kept lines.** A `kept` line of the hello's run, whose line has a number below the hello's `next_seq`, changes
+///    only the series of that line, as by rule 4, and its source's `newest` if that is earlier.
+/// 10. Every numbered line is one of the newest `lines`, with the value and text that fit its type.
 ///
 /// Texts are cut at 1,000 code points, and so are names that are only shown in `lines`; in `memory` they are cut at 64.
 /// Names are compared by their bytes. A new name of a series, endpoint or source is refused and counted if it has more
@@ -280,6 +282,7 @@ package struct Board: Sendable {
         }
         guard let sequence = line.seq else {
             clock = line.time
+            if case .kept(let kept) = line.body { recall(kept) }
             return
         }
         guard advance(to: sequence, time: line.time) else { return }
@@ -340,8 +343,27 @@ package struct Board: Sendable {
             } else if let index = sourceIndex(source, time: time) {
                 sources[index].agent = agent
             }
-        case .hello, .stats, .restart, .lost, .peer, .gap, .bye, .refusal, .unknown:
+        case .hello, .stats, .restart, .lost, .peer, .gap, .bye, .refusal, .kept, .unknown:
             break
+        }
+    }
+
+    /// Rule 9: shows a line from before those that the reader gets.
+    private mutating func recall(_ kept: Line.Kept) {
+        let line = kept.line
+        let source = line.source ?? ""
+        guard let hello, kept.run == hello.run, let sequence = line.seq, sequence < hello.nextSeq else { return }
+        switch line.body {
+        case .data(let data):
+            plot(data.value, line.time, sequence, in: add(data, source: source, time: line.time, sequence: sequence))
+            guard let index = self.source(named: source) else { return }
+            sources[index].newest = Swift.max(sources[index].newest ?? line.time, line.time)
+        case .latency(let sample):
+            plot(sample.ms, line.time, sequence, in: seriesIndex(SeriesKind.latency.prefix + source, source: source))
+        case .memory(let sample):
+            let series = seriesIndex(SeriesKind.memory.prefix + source, source: source)
+            plot(Double(sample.resident), line.time, sequence, in: series)
+        default: break
         }
     }
 

@@ -53,7 +53,7 @@ package struct BoardLine: Sendable, Equatable {
             value = Double(lost.numbers.upperBound) - Double(lost.numbers.lowerBound) + 1
         case .peer(let peer):
             text = peer.state
-        case .hello, .stats, .agent, .gap, .bye, .refusal, .unknown:
+        case .hello, .stats, .agent, .gap, .bye, .refusal, .kept, .unknown:
             break
         }
         if let series { kind = SeriesKind(of: series) }

@@ -6,6 +6,8 @@ package enum SeriesKind: Int, Sendable {
     case latency
     /// The memory of its process, in bytes.
     case memory
+    /// Data without a value. A series with some of each has two kinds, so that its newest value stays known too.
+    case text
 
     /// The kind of the series called `name` in lines.
     package init(of name: String) {
@@ -15,7 +17,7 @@ package enum SeriesKind: Int, Sendable {
     /// The prefix before the source in the names of such series: `latency:`, `memory:`, or empty.
     package var prefix: String {
         switch self {
-        case .data: ""
+        case .data, .text: ""
         case .latency: "latency:"
         case .memory: "memory:"
         }

@@ -58,9 +58,11 @@ enum PeerName {
 
 /// Names that no source and no agent of a fleet may have.
 package enum ReservedNames {
-    /// The types of the lines that an agent writes itself, and what it is called as a source.
+    /// The types of the lines that an agent writes itself or may write in a later version, and what it is called as a
+    /// source.
     package static let all: Set<String> = [
         "hello", "stats", "latency", "memory", "window", "error", "progress", "recovered", "agent", "gap", "bye",
-        "resync", "restart", "refusal", "lost", "peer", EventStore.ownName,
+        "resync", "restart", "refusal", "lost", "peer", "kept", "alert", "clock", "notified", "silence", "changed",
+        "shape", EventStore.ownName,
     ]
 }

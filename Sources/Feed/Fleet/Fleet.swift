@@ -128,7 +128,8 @@ struct Fleet: Sendable {
         let member = members[walk.position]
         return MemberNumbers(
             name: member.name, isLive: member.state.standing == .live,
-            age: member.state.heard.map { max(.zero, wall - $0) }, lost: member.lost, repeated: member.repeated)
+            age: member.state.heard.map { max(.zero, wall - $0) }, lost: member.lost, repeated: member.repeated,
+            unknown: member.unknown)
     }
 
     /// Processes lines of an agent, in their order; returns the resulting items.
@@ -268,7 +269,7 @@ extension FeedState {
         case .restart(let restart): body = .restart(restart)
         case .agent(let agent): body = .foreignAgent(agent)
         // `FleetMember` rejects all of these.
-        case .hello, .stats, .window, .lost, .peer, .gap, .bye, .refusal, .unknown: return false
+        case .hello, .stats, .window, .lost, .peer, .gap, .bye, .refusal, .kept, .unknown: return false
         }
         let known = source(named: name, of: origin.member)
         // A source left out of `stats` might otherwise be forgotten before the batch is published, and its index

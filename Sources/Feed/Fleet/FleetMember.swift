@@ -21,7 +21,7 @@ package struct FleetMember: Sendable {
 
     /// The kinds of faults in a line; each kind is reported once.
     enum Refusal: Hashable {
-        case unreadable, newer, unknown, fleet, name, series, ownName, sources, value, number, taken
+        case unreadable, newer, fleet, name, series, ownName, sources, value, number, taken
         /// It has too many series; too many endpoints.
         case windows, endpoints
     }
@@ -43,6 +43,8 @@ package struct FleetMember: Sendable {
     private var run: String?
     /// The number of numbered lines received again.
     package private(set) var repeated = 0
+    /// The number of its lines of unknown types, which were passed over.
+    package private(set) var unknown = 0
     /// The number of lines that never came, or were refused.
     package private(set) var lost = 0
     /// The first run heard from; empty when a journal knows the agent. Missing lines of later runs count as lost.
@@ -197,7 +199,14 @@ package struct FleetMember: Sendable {
         position = AgentPosition(name, place, stream: message)
         let isData = if case .data = line.body { true } else { false }
         clock.hear(line.time, isData: isData, wall: wall)
-        if case .window = line.body { return }  // they are computed here
+        switch line.body {
+        case .window: return  // they are computed here
+        case .unknown:
+            // A later version's lines, which are about no series: other readers pass over them as well.
+            unknown = unknown.addingSaturated(1)
+            return
+        default: break
+        }
         if let (refusal, message) = refusal(of: line) {
             complain(refusal, message, into: &items)
             return lose(place.sequence...place.sequence, of: place.run, into: &items)
@@ -298,9 +307,6 @@ package struct FleetMember: Sendable {
     /// The fault in a line that no agent would send; nil when there is none.
     private mutating func refusal(of line: Line) -> (Refusal, message: String)? {
         func shown(_ text: String) -> String { "\"\(Sanitizer.visible(text, limit: 64))\"" }
-        if case .unknown = line.body {
-            return (.unknown, "sends lines of a type that this version does not know, as \(shown(line.type))")
-        }
         switch line.body {
         case .lost, .peer: return (.fleet, "sends what only a fleet says")
         case .latency where line.hasNoTime: return (.value, "says that an answer took a time that is none")

@@ -375,16 +375,20 @@ package actor EventStore {
     /// - Parameters:
     ///   - name: its name in `agent` lines; nil to leave it out.
     ///   - start: the first line that it gets.
+    ///   - keptAfter: the number behind which it gets, before the log's lines, the newest lines of series that the log
+    ///     let go of; nil for none.
     ///   - holdsInputs: whether it is a lossless output, for which inputs wait while it is far behind.
     ///   - call: for a reader that uses `dequeue`: called on the loop, once, when there is more after `dequeue` returned nil.
     ///     It may call `dequeue` directly. Nil for a reader that uses `next`.
     package func open(
-        _ name: String?, from start: ReaderStart = .oldest, holdsInputs: Bool = false,
+        _ name: String?, from start: ReaderStart = .oldest, keptAfter: Int? = nil, holdsInputs: Bool = false,
         call: (@Sendable () -> Void)? = nil
     ) -> (ReaderID, greeting: [UInt8]) {
         let id = ReaderID(index: nextReader)
         nextReader += 1
         let reader = StoreReader(name: name, cursor: cursor(start), on: loop, call: call)
+        reader.keptAfter = keptAfter
+        reader.begin(at: reader.cursor, first: state.log.firstSequence)
         readers[id] = reader
         if holdsInputs { backpressure.addHolder(reader) }
         state.counts.readers = readers.count
@@ -425,6 +429,7 @@ package actor EventStore {
             reader.isInterrupted = false
             return .interrupted
         }
+        if let lines = keptLines(for: reader) { return .kept(lines) }
         switch state.log.read(from: reader.cursor) {
         case .lines(let span):
             reader.cursor = span.sequences.upperBound + 1
@@ -442,6 +447,29 @@ package actor EventStore {
             wakes.wait(reader)
             return nil
         }
+    }
+
+    // Bound: kept lines made for a reader at once | 64 KiB and one line | the others are made when these are written
+    private static let keptSlice = 64 << 10
+
+    /// Returns the next of the kept lines that a reader is owed; nil when it has them all.
+    private func keptLines(for reader: StoreReader) -> [UInt8]? {
+        guard let owed = reader.owedKept else { return nil }
+        reader.owedKept = nil
+        let now = wall.now
+        let feedTime = feedTime
+        var lines: [UInt8] = []
+        state.log.forEachNewest(in: owed) { series, sequence, line in
+            if lines.count >= Self.keptSlice {
+                reader.owedKept = sequence..<owed.upperBound
+                return false
+            }
+            if state.isCurrent(series, sequence, at: feedTime, { line.withUnsafeBytes { LineHead($0)?.time } }) {
+                lines += ControlLine.kept(time: now, run: identity.run, line: line)
+            }
+            return true
+        }
+        return lines.isEmpty ? nil : lines
     }
 
     /// Returns the greeting that many readers get one after the other: encoded once, as long as no line is added in
@@ -519,26 +547,32 @@ package actor EventStore {
     /// - Parameters:
     ///   - start: the new position.
     ///   - run: the run of that position; during another run, the reader gets all lines. Nil for any run.
+    ///   - keptAfter: the number behind which it gets kept lines first; nil for none.
     ///   - most: the most bytes of lines to replay, the newest ones. If it asked for older ones by sequence number, a
     ///     `gap` names those; otherwise `hello` gives the first one.
     /// - Returns: no bytes if the reader is owed a greeting anyway, which `next` returns.
     package func move(
-        _ id: ReaderID, to start: ReaderStart, of run: String? = nil, isFiltered: Bool, replaying most: Int = .max
+        _ id: ReaderID, to start: ReaderStart, of run: String? = nil, isFiltered: Bool, keptAfter: Int? = nil,
+        replaying most: Int = .max
     ) -> [UInt8] {
         guard let reader = readers[id] else { return [] }
+        (reader.keptAfter, reader.owedKept) = (keptAfter, nil)
         reader.isFiltered = isFiltered
         reader.isAway = false
         if !state.hasBegun {
             reader.pendingStart = PendingStart(start: start, run: run)
             return []
         }
-        let start = run == nil || run == identity.run ? start : .oldest
+        let isOfRun = run == nil || run == identity.run
+        let start = isOfRun ? start : .oldest
+        if !isOfRun { reader.keptAfter = 0 }
         reader.cursor = cursor(start)
         let first = firstReplayed(of: most)
         if reader.cursor < first {
             if case .after = start { reader.owedGap = reader.cursor...(first - 1) }
             reader.cursor = first
         }
+        reader.begin(at: reader.cursor, first: state.log.firstSequence)
         if reader.owesGreeting { return [] }
         reader.owesNews = false
         return greeting(isFiltered: isFiltered, from: first)
@@ -566,6 +600,7 @@ package actor EventStore {
         guard let reader = readers[id] else { return [] }
         reader.isAway = false
         reader.isFiltered = isFiltered
+        (reader.keptAfter, reader.owedKept) = (nil, nil)
         if !state.hasBegun {
             reader.pendingStart = PendingStart(start: .after(next.sequence - 1), run: next.run)
             return []
@@ -629,6 +664,10 @@ package actor EventStore {
         if !state.hasBegun { return nil }
         var next = max(firstReplayed(of: bytes), state.log.firstSequence)
         var deliveries = [Delivery.greeting(greeting(isFiltered: false, from: next))]
+        let reader = StoreReader(name: nil, cursor: next, on: loop, call: nil)
+        reader.keptAfter = 0
+        reader.begin(at: next, first: next)
+        while let lines = keptLines(for: reader) { deliveries.append(.kept(lines)) }
         while true {
             switch state.log.read(from: next) {
             case .lines(let span):
@@ -802,6 +841,9 @@ package actor EventStore {
     package func recordAnswer(from source: SourceID) {
         if state.recordAnswer(from: source, at: moment) { greetSoon() }
     }
+
+    /// Records that a source has given a complete answer, or all pages of a listing: the lines of it are published.
+    package func completeAnswer(of source: SourceID) { state.completeAnswer(of: source) }
 
     /// Returns the next endpoint of a walk, with its histogram; nil at the end, and for a relayed feed, which only has
     /// percentiles.
@@ -1060,6 +1102,18 @@ package actor EventStore {
             for reader in readers.values where reader.durable != nil { reader.farewell = Array(relayed.bytes) }
             return true
         case .gap: _ = state.applyUnnumbered(line)
+        case .kept(let kept):
+            if let sequence = kept.line.seq, kept.run == identity.run, sequence >= state.log.nextSequence {
+                // Missed while the connection was away: a gap names the others.
+                state.relay(RelayedLine(kept.line, bytes: kept.bytes), at: moment)
+                return false
+            }
+            guard kept.run == identity.run, let sequence = state.keep(kept, at: moment) else { return false }
+            for reader in readers.values where !reader.isAway && sequence < reader.keptEnd {
+                guard let after = reader.keptAfter, sequence > after else { continue }
+                reader.owedKept = min(reader.owedKept?.lowerBound ?? sequence, sequence)..<reader.keptEnd
+            }
+            return true
         default: state.relay(relayed, plain: plain, at: moment)
         }
         return false
@@ -1074,7 +1128,7 @@ package actor EventStore {
                 if reader.cursor <= last { reader.owedGap = reader.cursor...last }
                 reader.owesGreeting = true
             }
-            reader.cursor = reader.pendingStart?.cursor(in: hello) ?? hello.firstSeq
+            reader.begin(at: reader.pendingStart?.cursor(in: hello) ?? hello.firstSeq, first: hello.firstSeq)
             reader.pendingStart = nil
             if reader.durable != nil { reader.durable = reader.cursor - 1 }
         }

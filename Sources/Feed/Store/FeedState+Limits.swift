@@ -9,8 +9,11 @@ extension FeedState {
         //   not seen it gets a `gap`, counted in `gaps`
         /// The memory for recent lines, in bytes.
         package var logCapacity = 8 << 20
-        // Bound: series with windows; only values make a series | 10,000 (`--max-series`, up to 100,000) | events of
+        /// The memory for the newest lines of series that the log has let go of, in bytes.
+        package var keptCapacity = 8 << 20
+        // Bound: series with windows; only values make one | 10,000 (`--max-series`, up to 100,000) | events of
         //   further ones flow without windows; counted in `refused_series`, one `error` line
+        // Bound: series without values, whose newest line is kept | as many as with | those with the oldest lines go
         /// The most series with windows.
         package var series = usualSeries
         // Bound: endpoints with statistics, counted separately for each source that polls them | 10,000 | counted in

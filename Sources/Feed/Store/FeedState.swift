@@ -34,6 +34,7 @@ package struct FeedState: ~Copyable, Sendable {
     private var revisions = 0
     private var seriesShortage = Shortage()
     private var endpointShortage = Shortage()
+    private var keptShortage = Shortage()
     /// The agent's own current failures by topic; the newest last.
     private var ownTroubles: [(topic: String, failure: Failure)] = []
     /// A counter of added sources, series and endpoints, including attempts.
@@ -52,7 +53,8 @@ package struct FeedState: ~Copyable, Sendable {
         self.limits = limits
         width = limits.interval.microseconds
         mostData = limits.data ?? .max
-        log = LineLog(capacity: limits.logCapacity, history: age ?? limits.history)
+        log = LineLog(
+            capacity: limits.logCapacity, history: age ?? limits.history, keptCapacity: limits.keptCapacity)
         series = SeriesTable(limit: limits.series)
         endpointTable = EndpointTable(limit: limits.endpoints)
     }
@@ -141,12 +143,21 @@ package struct FeedState: ~Copyable, Sendable {
         for index in series.indices where gone.contains(series[index].source) {
             flush(index, moment, isComplete: true)
         }
-        series.remove { gone.contains($0) }
+        removeSeries { gone.contains($1) }
         counts.series = series.count
         endpointTable.remove(gone)
         sources.remove(gone)
         for owner in owners { fleet[closings: owner].remove { series[$0].source < 0 } }
         return true
+    }
+
+    /// Removes some series, by index and source, with their kept lines.
+    private mutating func removeSeries(where isGone: (_ index: Int, _ source: Int) -> Bool) {
+        series.remove { index, source in
+            let isGone = isGone(index, source)
+            if isGone { log.kept.remove(index) }
+            return isGone
+        }
     }
 
     // MARK: Events
@@ -204,6 +215,13 @@ package struct FeedState: ~Copyable, Sendable {
             let failure = Failure(.config, "\(reason): events of further ones still flow, but have no windows")
             sayOfItself(.error(failure), about: "series", at: moment)
         }
+        counts.keptDropped = log.kept.dropped
+        if keptShortage.grows(to: counts.keptDropped, at: moment.now) {
+            let reason =
+                "the newest lines of all series take more than \(log.kept.capacity) bytes (--kept-bytes): the oldest are"
+                + " dropped, and readers that come later do not see them"
+            sayOfItself(.error(Failure(.config, reason)), about: "kept", at: moment)
+        }
         if endpointTable.isFull, endpointShortage.grows(to: counts.refusedEndpoints, at: moment.now) {
             let reason = "more than \(limits.endpoints) endpoints: further ones are asked, but have no statistics"
             sayOfItself(.error(Failure(.config, reason)), about: "endpoints", at: moment)
@@ -238,9 +256,10 @@ package struct FeedState: ~Copyable, Sendable {
         let data = lend(record.data)
         let value = record.value.isNaN ? nil : record.value
         var isPlain = false
-        if let value, let index = seriesIndex(source, kind: .data, key: key, moment) {
-            self.record(value, in: index, at: time, moment)
+        if let index = seriesIndex(source, kind: value == nil ? .text : .data, key: key, moment) {
+            if let value { self.record(value, in: index, at: time, moment) }
             isPlain = series[index].isPlain
+            log.kept.mark(index, sequence: log.nextSequence)
         }
         let names = LineEncoder.Names(
             prefix: prefix, key: key.map { LineEncoder.cut($0, at: SeriesTable.longestKey) }, isPlain: isPlain)
@@ -291,6 +310,9 @@ package struct FeedState: ~Copyable, Sendable {
         }
         if let recovery = endpointShortage.end(at: moment.now, after: limits.history) {
             sayOfItself(.recovered(recovery), about: "endpoints", at: moment)
+        }
+        if let recovery = keptShortage.end(at: moment.now, after: limits.history) {
+            sayOfItself(.recovered(recovery), about: "kept", at: moment)
         }
     }
 
@@ -346,6 +368,7 @@ package struct FeedState: ~Copyable, Sendable {
             updateEndpoint(sample.endpoint, of: source, moment) { _ = $0.record(sample.ms) }
             if let index = seriesIndex(source, kind: .latency, key: nil, moment) {
                 record(sample.ms, in: index, at: time, moment)
+                log.kept.mark(index, sequence: log.nextSequence)
             }
             sources.countAnswer(sample.status, from: source)
             if sample.status == 304 { confirm(source, at: time, moment) }
@@ -357,6 +380,7 @@ package struct FeedState: ~Copyable, Sendable {
             sources.hear(from: source, at: moment.now.timestamp)
             if let index = seriesIndex(source, kind: .memory, key: nil, moment) {
                 record(Double(sample.resident), in: index, at: time, moment)
+                log.kept.mark(index, sequence: log.nextSequence)
             }
             line = sample
         case .error(var failure):
@@ -474,7 +498,13 @@ package struct FeedState: ~Copyable, Sendable {
     private mutating func addSeries(
         _ source: SourceID, _ kind: SeriesKind, _ key: UnsafeBufferPointer<UInt8>?, _ moment: Moment
     ) -> Int? {
-        if currentMember >= 0, fleet[closings: currentMember].series.count >= limits.memberSeries {
+        if kind == .text {
+            // The texts of a source may be of other keys with each answer: those that are missing longest make room.
+            if series.isFull(of: .text) {
+                let oldest = log.kept.oldest(atMost: max(1, limits.series / 8)) { series[$0].kind == .text }
+                removeSeries { index, _ in oldest.contains(index) }
+            }
+        } else if currentMember >= 0, fleet[closings: currentMember].series.count >= limits.memberSeries {
             refusedForeignSeries += 1
             refuse(
                 .windows,
@@ -483,14 +513,14 @@ package struct FeedState: ~Copyable, Sendable {
             return nil
         }
         // Every event of a series without room comes here: cheap when nothing was released.
-        if series.isFull { forget(Set(sources.released()), moment) }
+        if series.isFull(of: kind) { forget(Set(sources.released()), moment) }
         lastGeneration += 1
         guard
             let index = series.add(
                 source, kind, key: key.map { .init($0) }, owner: currentMember, generation: lastGeneration,
                 ring: newRing)
         else { return nil }
-        fleet[closings: currentMember].add(series: index)
+        if kind != .text { fleet[closings: currentMember].add(series: index) }
         counts.series = series.count
         return index
     }
@@ -529,11 +559,12 @@ package struct FeedState: ~Copyable, Sendable {
     /// Returns the next endpoint of a walk.
     func nextEndpoint(_ walk: inout FeedWalk) -> EndpointStatistics? { endpointTable.next(&walk) }
 
-    /// Returns the next series of a walk that has a value within the history.
+    /// Returns the next series of a walk that has a value which still says something.
     func nextSeries(_ walk: inout FeedWalk, at time: Timestamp) -> SeriesNumbers? {
-        let past = time - history
         while let index = series.next(&walk) {
-            guard let window = series[index].ring.newest, window.lastTime > past else { continue }
+            guard let window = series[index].ring.newest,
+                isCurrent(index, log.kept.newest(of: index), at: time, { window.lastTime })
+            else { continue }
             let source = sources.name(of: series[index].source)
             return SeriesNumbers(
                 source: source, kind: series[index].kind, name: source, key: series.key(of: index), value: window.last,
@@ -794,6 +825,51 @@ package struct FeedState: ~Copyable, Sendable {
     /// Keeps lines from this sequence number, however old they are.
     mutating func hold(from sequence: Int) { log.heldFrom = sequence }
 
+    /// Records that a source has given a complete answer.
+    mutating func completeAnswer(of source: SourceID) { sources.completeAnswer(of: source, before: log.nextSequence) }
+
+    /// Whether a line that is its series' newest still says something: it was in one of the last three complete answers
+    /// of its source, or it is less than a day old if the source gives none.
+    ///
+    /// - Parameters:
+    ///   - now: by the clock of the agent that the feed belongs to.
+    ///   - time: returns the line's time.
+    func isCurrent(_ index: Int, _ sequence: Int, at now: Timestamp, _ time: () -> Timestamp?) -> Bool {
+        guard series[index].kind == .data || series[index].kind == .text else { return true }
+        if let first = sources.firstOfAnswers(series[index].source) { return sequence >= first }
+        return time().map { now - $0 < Self.longestKept } ?? false
+    }
+
+    // Bound: age of the newest line of a source without complete answers, such as a stream | a day | left out
+    private static let longestKept = Duration.seconds(86_400)
+
+    /// Keeps another agent's kept line of a source that it lists.
+    ///
+    /// - Returns: its number; nil if it is not for readers.
+    mutating func keep(_ kept: Line.Kept, at moment: Moment) -> Int? {
+        guard let sequence = kept.line.seq, sequence < log.firstSequence, kept.line.flaws.isEmpty,
+            let name = kept.line.source, let source = sources.source(named: name)
+        else { return nil }
+        var value: Double?
+        let index: Int?
+        switch kept.line.body {
+        case .data(let data):
+            value = data.value
+            index = remoteSeries(of: source, value == nil ? .text : .data, data.series, moment)
+        case .latency(let sample):
+            value = sample.ms
+            index = remoteSeries(of: source, .latency, nil, moment)
+        case .memory(let sample):
+            value = Double(sample.resident)
+            index = remoteSeries(of: source, .memory, nil, moment)
+        default: return nil
+        }
+        guard let index, log.kept.add(Array(kept.bytes), of: index, sequence: sequence, before: log.firstSequence)
+        else { return nil }
+        if let value { keep(value, in: index, at: kept.line.time, sequence) }
+        return sequence
+    }
+
     /// Drops lines that are too old.
     mutating func expire(at now: LoopInstant) { log.expire(at: now) }
 
@@ -878,10 +954,9 @@ package struct FeedState: ~Copyable, Sendable {
             if data.valuePointer != nil { (newestReport, newestPointer) = (sequence, sequence) }
             guard let source = remoteSource(line.source, at: time) else { return nil }
             var meaning = PlainNames.Meaning(source: source)
-            if data.value != nil {
-                meaning.series = remoteSeries(of: source, .data, data.series, moment)
-                meaning.isRefused = meaning.series == nil
-            }
+            let index = remoteSeries(of: source, data.value == nil ? .text : .data, data.series, moment)
+            if data.value == nil { meaning.text = index } else { meaning.series = index }
+            meaning.isRefused = index == nil
             apply(data.value, .data, meaning, time, sequence, moment)
             if isCounted, let pointer = data.valuePointer { sources.setValuePointer(pointer, of: source) }
             return meaning
@@ -930,7 +1005,7 @@ package struct FeedState: ~Copyable, Sendable {
         } else {
             let names = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[line.names]))
             guard let meaning = remote?.names.meaning(of: names),
-                line.value == nil || meaning.series != nil || meaning.isRefused
+                (line.value == nil ? meaning.text : meaning.series) != nil || meaning.isRefused
             else { return false }
             remote?.advance(to: line.time, onlyForward: line.kind == .data)
             if line.kind == .data { counts.data += 1 } else { newestAnswer = line.sequence }
@@ -948,6 +1023,7 @@ package struct FeedState: ~Copyable, Sendable {
         _ moment: Moment
     ) {
         if let value, let index = meaning.series { keep(value, in: index, at: time, sequence) }
+        if let index = value == nil ? meaning.text : meaning.series { log.kept.mark(index, sequence: sequence) }
         if let value, let index = meaning.endpoint, sequence > remote?.asOf ?? 0 {
             endpointTable.record(value, at: index)
         }

@@ -76,4 +76,6 @@ package struct MemberNumbers: Sendable {
     package let lost: Int
     /// The number of its lines that were received again and ignored; nil when attached to a hub.
     package var repeated: Int?
+    /// The number of its lines of types that this version does not know; likewise.
+    package var unknown: Int?
 }

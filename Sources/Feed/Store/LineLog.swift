@@ -63,6 +63,13 @@ package final class LineChunk: @unchecked Sendable {
     func start(of sequence: Int) -> Int {
         sequence == firstSequence ? 0 : Int(header.pointee.ends[sequence - firstSequence - 1])
     }
+
+    /// The line with this sequence number, without its newline.
+    func line(_ sequence: Int) -> [UInt8] {
+        // In bounds: `ends` has the end of every line, up to `used`.
+        let (start, end) = (start(of: sequence), Int(header.pointee.ends[sequence - firstSequence]) - 1)
+        return Array(UnsafeBufferPointer(start: header.pointee.memory + start, count: end - start))
+    }
 }
 
 /// Whole lines with consecutive sequence numbers, in the log's own memory, without a copy.
@@ -97,7 +104,8 @@ package struct LineSpan: @unchecked Sendable {
 /// The recent lines, numbered, encoded once, bounded by bytes and by age.
 ///
 /// A reader is a sequence number; it gets lines as spans of the log's own memory. For lines that the log dropped before
-/// a reader saw them, it gets their sequence numbers.
+/// a reader saw them, it gets their sequence numbers. Of the lines that it drops, the log keeps each series' newest one
+/// apart, in `kept`.
 package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into `chunks`, which move with it
     /// The result of reading.
     package enum Reading: Sendable {
@@ -126,9 +134,14 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
     private var cost = 0
     /// The cost of all chunks ever added, in bytes: its growth is the log memory that lines take.
     private(set) var totalCost = 0
+    /// The newest line of each series that was marked there.
+    var kept: KeptLines
 
-    /// - Parameter capacity: at least 64 KiB.
-    package init(capacity: Int = 8 << 20, history: Duration = .seconds(120)) {
+    /// - Parameters:
+    ///   - capacity: at least 64 KiB.
+    ///   - keptCapacity: the most bytes of kept lines.
+    package init(capacity: Int = 8 << 20, history: Duration = .seconds(120), keptCapacity: Int = 8 << 20) {
+        kept = KeptLines(capacity: keptCapacity)
         self.capacity = max(capacity, 1 << 16)
         self.history = history
         chunkSize = min(1 << 16, self.capacity / 8)
@@ -179,6 +192,7 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         tail = nil
         cost = 0
         nextSequence = sequence
+        kept = KeptLines(capacity: kept.capacity)
     }
 
     @inline(never)
@@ -205,6 +219,7 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         guard size <= chunkSize, chunks.count > 1, chunks[0].header.pointee.capacity == chunkSize,
             isTooMuch(0, besides: chunks[0].cost)
         else { return nil }
+        keepLines(of: chunks[0])
         var oldest = chunks.removeFirst()
         cost -= oldest.cost
         return isKnownUniquelyReferenced(&oldest) ? oldest : nil
@@ -218,12 +233,27 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
             let isTooMuch = gone < chunks.count - 1 && isTooMuch(gone)
             let isTooOld = chunk.header.pointee.newest.duration(to: now) > history && chunk.endSequence <= heldFrom
             guard isTooMuch || isTooOld else { break }
+            keepLines(of: chunk)
             cost -= chunk.cost
             gone += 1
         }
         guard gone > 0 else { return }
         chunks.removeFirst(gone)
         if chunks.isEmpty { tail = nil }
+    }
+
+    /// Keeps what is to stay of the oldest chunk, which goes.
+    private mutating func keepLines(of chunk: LineChunk) {
+        kept.keep(before: chunk.endSequence) { chunk.line($0) }
+    }
+
+    /// Calls `body` with the newest lines of series with numbers in a range, by ascending number, until it returns
+    /// false.
+    func forEachNewest(in numbers: Range<Int>, _ body: (_ series: Int, _ sequence: Int, _ line: [UInt8]) -> Bool) {
+        kept.forEach(in: numbers) { series, sequence, line in
+            let line = line ?? LineMending.nestable(chunks[chunkIndex(of: sequence)].line(sequence))
+            return line.map { body(series, sequence, $0) } ?? true
+        }
     }
 
     /// Whether the chunk at `index` exceeds the capacity, with those before it gone, when the log gets `more` bytes.

@@ -134,6 +134,8 @@ struct PlainNames: Sendable {
         var source: SourceID
         /// Nil when there is none yet, or it was refused.
         var series: Int?
+        /// The series of lines without a value; nil likewise.
+        var text: Int?
         /// The endpoint's index in a latency line; nil likewise.
         var endpoint: Int?
         /// Whether it is a latency line with the status that nothing has changed.

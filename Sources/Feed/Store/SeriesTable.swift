@@ -5,7 +5,8 @@ import Reactor
 ///
 /// It looks up a source's own series (no key) directly by the source's index; one with a key in a hash table with open
 /// addressing. Keys come from upstream and may be chosen to collide, so the hash has a random seed. It never holds more
-/// than `limit` series; any further one gets no index, and counts in `refused`.
+/// than `limit` series with values, nor more than `limit` without; any further one gets no index, and one with values
+/// counts in `refused`.
 package struct SeriesTable: Sendable {
     struct Series: Sendable {
         /// An index into the sources; negative for a removed series.
@@ -65,11 +66,17 @@ package struct SeriesTable: Sendable {
         hash = KeyHash(seed: seed)
     }
 
-    /// The number of series.
-    package var count: Int { entries.count - free.count }
+    /// The number of series with values.
+    package var count: Int { entries.count - free.count - texts }
 
-    /// Whether there is no room for another series.
+    /// The number of series without values.
+    private(set) var texts = 0
+
+    /// Whether there is no room for another series with values.
     package var isFull: Bool { count >= limit }
+
+    /// Whether there is no room for another series of this kind.
+    func isFull(of kind: SeriesKind) -> Bool { kind == .text ? texts >= limit : isFull }
 
     /// The indices of all series, and of those that were removed.
     var indices: Range<Int> { entries.indices }
@@ -103,7 +110,7 @@ package struct SeriesTable: Sendable {
             return position < own.count && own[position] >= 0 ? Int(own[position]) : nil
         }
         guard key.count <= Self.longestKey else { return nil }
-        let slot = slot(of: key, source: source.index, hash: hash(key, source: source.index))
+        let slot = slot(of: key, source: source.index, isText: kind == .text, hash: hash(key, source, kind))
         return slots[slot].index >= 0 ? Int(slots[slot].index) : nil
     }
 
@@ -115,11 +122,12 @@ package struct SeriesTable: Sendable {
         _ source: SourceID, _ kind: SeriesKind, key: UnsafeRawBufferPointer?, owner: Int32 = -1, generation: Int = 0,
         ring: WindowRing
     ) -> Int? {
-        guard !isFull, (key?.count ?? 0) <= Self.longestKey else {
-            refused &+= 1
+        guard !isFull(of: kind), (key?.count ?? 0) <= Self.longestKey else {
+            if kind != .text { refused &+= 1 }
             return nil
         }
-        let hash = key.map { self.hash($0, source: source.index) } ?? 0
+        if kind == .text { texts += 1 }
+        let hash = key.map { self.hash($0, source, kind) } ?? 0
         let index = free.popLast() ?? entries.count
         let new = Series(
             source: source.index, kind: kind, owner: owner, generation: generation,
@@ -142,7 +150,13 @@ package struct SeriesTable: Sendable {
 
     /// The index in `own` of a source's own series of a kind.
     @inline(__always)
-    private func ownIndex(of source: SourceID, _ kind: SeriesKind) -> Int { source.index &* 3 &+ kind.rawValue }
+    private func ownIndex(of source: SourceID, _ kind: SeriesKind) -> Int { source.index &* 4 &+ kind.rawValue }
+
+    /// The hash of a key of one kind: data with values, or text.
+    @inline(__always)
+    private func hash(_ key: UnsafeRawBufferPointer, _ source: SourceID, _ kind: SeriesKind) -> UInt64 {
+        hash(key, source: source.index &* 2 &+ (kind == .text ? 1 : 0))
+    }
 
     /// Returns the next series of a walk.
     func next(_ walk: inout FeedWalk) -> Int? {
@@ -156,20 +170,22 @@ package struct SeriesTable: Sendable {
 
     /// The slot that holds the series, or the free one where it belongs.
     @inline(__always)
-    private func slot(of key: UnsafeRawBufferPointer, source: Int, hash: UInt64) -> Int {
+    private func slot(of key: UnsafeRawBufferPointer, source: Int, isText: Bool, hash: UInt64) -> Int {
         let mask = slots.count - 1
         let tag = UInt32(truncatingIfNeeded: hash >> 32)
         var slot = Int(truncatingIfNeeded: hash) & mask
         while slots[slot].index >= 0 {
-            if slots[slot].tag == tag, isEntry(Int(slots[slot].index), key, source) { break }
+            if slots[slot].tag == tag, isEntry(Int(slots[slot].index), key, source, isText) { break }
             slot = (slot + 1) & mask
         }
         return slot
     }
 
     @inline(__always)
-    private func isEntry(_ index: Int, _ key: UnsafeRawBufferPointer, _ source: Int) -> Bool {
-        guard entries[index].source == source, entries[index].length == key.count else { return false }
+    private func isEntry(_ index: Int, _ key: UnsafeRawBufferPointer, _ source: Int, _ isText: Bool) -> Bool {
+        guard entries[index].source == source, entries[index].length == key.count,
+            (entries[index].kind == .text) == isText
+        else { return false }
         let offset = entries[index].offset
         return keys.withUnsafeBytes { keys in
             // In bounds: `add` appended exactly `length` bytes at `offset`, and `remove` moves them together.
@@ -177,10 +193,11 @@ package struct SeriesTable: Sendable {
         }
     }
 
-    /// Removes the series of some sources; takes time linear in the number of all series.
-    package mutating func remove(where isGone: (Int) -> Bool) {
+    /// Removes some series, by index and source; takes time linear in the number of all series.
+    package mutating func remove(where isGone: (_ index: Int, _ source: Int) -> Bool) {
         let before = free.count
-        for index in entries.indices where entries[index].source >= 0 && isGone(entries[index].source) {
+        for index in entries.indices where entries[index].source >= 0 && isGone(index, entries[index].source) {
+            if entries[index].kind == .text { texts -= 1 }
             if entries[index].offset < 0 {
                 own[ownIndex(of: SourceID(index: entries[index].source), entries[index].kind)] = -1
             } else {

@@ -25,6 +25,9 @@ struct SourceTable: Sendable {
         var hasEnded = false
         /// Whether only an endpoint of a relayed feed names it, so that it is listed with its first line.
         var isImplied = false
+        /// The first line that could be in each of the newest three complete answers, the oldest first, and the first
+        /// of the next answer.
+        var answerStarts = [1]
         var answers = CodeTally()
         var errors = CodeTally()
     }
@@ -98,6 +101,7 @@ struct SourceTable: Sendable {
         guard let index = indices[name], let known = sources[index] else { return add(source) }
         if known.releasedAt != nil { released.removeAll { $0 == index } }
         (source.owner, source.answers, source.errors) = (known.owner, known.answers, known.errors)
+        source.answerStarts = known.answerStarts
         sources[index] = source
         return SourceID(index: index)
     }
@@ -275,6 +279,19 @@ struct SourceTable: Sendable {
 
     mutating func countAnswer(_ status: Int, from source: SourceID) {
         sources[source.index]?.answers.add(String(status))
+    }
+
+    /// Records that a source has given a complete answer, whose lines come before line `next`.
+    mutating func completeAnswer(of source: SourceID, before next: Int) {
+        sources[source.index]?.answerStarts.append(next)
+        if let count = sources[source.index]?.answerStarts.count, count > 4 {
+            sources[source.index]?.answerStarts.removeFirst()
+        }
+    }
+
+    /// The first line of the newest three complete answers of a source; nil if it has given none.
+    func firstOfAnswers(_ source: Int) -> Int? {
+        sources[source].flatMap { $0.answerStarts.count > 1 ? $0.answerStarts[0] : nil }
     }
 
     mutating func countError(_ code: String, of source: SourceID) {

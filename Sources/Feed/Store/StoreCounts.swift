@@ -17,6 +17,8 @@ package struct StoreCounts: Sendable, Equatable {
     package var refusedSeries = 0
     /// Answers and errors that were not counted because their endpoint was refused.
     package var refusedEndpoints = 0
+    /// Kept lines that were dropped because there were too many.
+    package var keptDropped = 0
     /// Messages from agents that were refused because there were too many.
     package var refusedAgents = 0
 

@@ -24,6 +24,12 @@ final class StoreReader {
     var durable: Int?
     /// The state of its output, for `agent` lines.
     var state = "ok"
+    /// The number behind which it wants kept lines, before those of the log: 0 for all, nil for none.
+    var keptAfter: Int?
+    /// The numbers of the kept lines that it has yet to get; nil when it has them all.
+    var owedKept: Range<Int>?
+    /// The number below which it gets kept lines instead of those of the log.
+    var keptEnd = 1
     /// Lines of an ended run that it has missed.
     var owedGap: ClosedRange<Int>?
     /// Whether it has yet to get the first greeting, or that of another run.
@@ -41,6 +47,15 @@ final class StoreReader {
     var kept: Int { durable.map { $0 + 1 } ?? cursor }
     /// Set by `interrupt`: the next call of `next` returns at once.
     var isInterrupted = false
+
+    /// Starts at a line, after the kept lines that it wants.
+    ///
+    /// - Parameter first: the log's first line.
+    func begin(at cursor: Int, first: Int) {
+        self.cursor = cursor
+        keptEnd = max(cursor, first)
+        owedKept = keptAfter.map { min($0.addingSaturated(1), keptEnd)..<keptEnd }
+    }
 
     init(name: String?, cursor: Int, on loop: EventLoop, call: (() -> Void)?) {
         self.name = name
@@ -95,6 +110,8 @@ package enum ReaderStart: Sendable {
 package enum Delivery: Sendable {
     /// Whole lines, in the log's own memory.
     case lines(LineSpan)
+    /// `kept` lines.
+    case kept([UInt8])
     /// A `gap` line that names the lines that the reader has missed.
     case gap([UInt8])
     /// A new `hello` and `stats`: from here on the feed is of another run, or its sources have changed.

@@ -53,8 +53,11 @@ package struct WindowRing: Sendable {
     /// The windows held, by ascending index.
     package var held: ArraySlice<Window> { windows[head...] }
 
-    /// The newest window held.
-    package var newest: Window? { head < windows.count ? windows[windows.count - 1] : nil }
+    /// The newest window that was dropped as it was past the history.
+    private var past: Window?
+
+    /// The newest window, however old.
+    package var newest: Window? { head < windows.count ? windows[windows.count - 1] : past }
 
     /// Whether `complete` has a line to emit.
     var hasChanges: Bool { !dirty.isEmpty }
@@ -121,6 +124,7 @@ package struct WindowRing: Sendable {
         if first == head, tail == windows.count { return }
 
         if tail < windows.count { evict(from: tail, now: now, scale, emit) }
+        if first > head { past = windows[first - 1] }
         head = first
         firstExpiry = head < tail ? end(of: windows[head]).microseconds.addingSaturated(history) : .max
         if head > 16, head * 2 >= windows.count {

@@ -76,6 +76,7 @@ package actor HTTPPoller: Input {
         guard let exchange = await requests.make(conditionalRequest(), late: late) else { return due }
         var batch = EventBatch()
         var problem: Failure?
+        var isComplete = false
         // When the poll was over, not counting the wait for outputs, which does not make the next poll late.
         var finished: LoopInstant?
         switch exchange.content {
@@ -91,6 +92,7 @@ package actor HTTPPoller: Input {
                 }
                 requests.fixValue(by: content.outcome)
                 await succeed(exchange, id)
+                isComplete = true
                 batch = content.batch
                 if let items = content.items { finished = await publish(items, id, due: due) }
                 // An answer without events still needs a line, or the source would seem to be starting.
@@ -106,6 +108,7 @@ package actor HTTPPoller: Input {
         }
         let next = plan(after: due, finished: finished ?? loop.clock.now, problem, exchange, id, &batch)
         await store.publish(batch)
+        if isComplete { await store.completeAnswer(of: id) }
         return next
     }
 

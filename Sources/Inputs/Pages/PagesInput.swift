@@ -101,7 +101,9 @@ package actor PagesInput: Input {
             let step = await requestPage(id, &walk, late: due.duration(to: start), waitingUntil: nextRun)
             if Task.isCancelled { throw CancellationError() }
             switch step {
-            case .end(let isWhole): return (start, isWhole)
+            case .end(let isWhole):
+                if isWhole { await store.completeAnswer(of: id) }
+                return (start, isWhole)
             case .next:
                 due = loop.clock.now.advanced(by: source.pause)
                 await expect(due)

@@ -140,7 +140,7 @@ package actor FileOutput {
             switch try await store.next(for: reader) {
             case .lines(let span): try await append(.span(span), reader)
             case .gap(let line), .greeting(let line): try await append(.bytes(line), reader)
-            case .interrupted: break
+            case .kept, .interrupted: break
             case .end(let line): return try await append(.bytes(line), reader)
             }
         }

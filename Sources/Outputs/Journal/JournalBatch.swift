@@ -52,7 +52,7 @@ struct JournalBatch {
         case .end(let line):
             if !isRelay { addEnd(line) }
             isLast = true
-        case .interrupted: break
+        case .kept, .interrupted: break
         }
     }
 

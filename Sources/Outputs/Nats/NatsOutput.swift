@@ -191,7 +191,7 @@ package actor NatsOutput {
                 if nextGreeting != nil { batch.add(line) }
                 isEnded = true
                 return true
-            case .interrupted: break
+            case .kept, .interrupted: break
             }
         }
     }

@@ -216,7 +216,7 @@ package actor PushOutput {
                     trail.removeAll()
                 }
                 if target.sendsControl { try await stream.write(all: line) }
-            case .interrupted: break
+            case .kept, .interrupted: break
             case .end(let line):
                 if target.sendsControl { try await stream.write(all: line) }
                 return true

@@ -79,7 +79,9 @@ final class ReaderFeed: @unchecked Sendable {
         _ form: ReaderForm, among readers: FeedReaders, _ terms: ReaderRequest.Terms?,
         call: @escaping @Sendable () -> Void
     ) -> (ReaderFeed, beginning: [UInt8]) {
-        let (reader, greeting) = readers.store.assumeIsolated { $0.open(nil) { call() } }
+        let (reader, greeting) = readers.store.assumeIsolated {
+            $0.open(nil, keptAfter: terms == nil ? 0 : nil) { call() }
+        }
         let feed = ReaderFeed(form, readers, reader, call)
         let first = terms.map { feed.move(to: $0) } ?? greeting
         feed.greeting = first.isEmpty ? feed.greeting : .given
@@ -139,6 +141,9 @@ final class ReaderFeed: @unchecked Sendable {
             let first = framed(lines) + failure
             (greeting, pending, failure) = (.given, nil, [])
             return .bytes(isOwedTwice ? lines + first : first)
+        case .kept(let lines):
+            room -= lines.count
+            return .bytes(framed(filter.map { $0.chosen(ofKept: lines) } ?? lines))
         case .interrupted: return .again
         case .end(let line): return .last(framed(line))
         case nil: return .nothing
@@ -205,7 +210,9 @@ final class ReaderFeed: @unchecked Sendable {
         return answering(
             readers.store.assumeIsolated {
                 if terms.until != nil { goal = $0.nextSequence }
-                return $0.move(reader, to: start, of: run, isFiltered: filter != nil, replaying: mostReplayed)
+                return $0.move(
+                    reader, to: start, of: run, isFiltered: filter != nil, keptAfter: terms.keptAfter,
+                    replaying: mostReplayed)
             })
     }
 
@@ -329,6 +336,19 @@ final class ReaderFeed: @unchecked Sendable {
 }
 
 extension LineFilter {
+    /// The `kept` lines whose lines are admitted.
+    fileprivate func chosen(ofKept lines: [UInt8]) -> [UInt8] {
+        lines.withUnsafeBytes { bytes in
+            var chosen: [UInt8] = []
+            bytes.forEachLine { line in
+                guard let kept = ControlLine.line(inKept: line), admits(kept) else { return }
+                chosen += line
+                chosen.append(UInt8(ascii: "\n"))
+            }
+            return chosen
+        }
+    }
+
     /// The lines that are admitted, one behind the other.
     fileprivate func chosen(of span: LineSpan) -> [UInt8] {
         span.withUnsafeBytes { bytes in

@@ -19,8 +19,19 @@ package enum ReaderRequest: Sendable, Equatable {
         package var filter: LineFilter?
         /// The exclusive end time, at which the connection ends; nil for no end.
         package var until: Timestamp?
+        /// Whether it asked for the kept lines, or for none; nil for the usual.
+        package var kept: Bool?
 
         package init() {}
+
+        /// The number behind which it gets kept lines first; nil for none. Who resumes gets those that it has missed.
+        package var keptAfter: Int? {
+            switch (kept, start) {
+            case (true, _), (nil, .oldest): 0
+            case (nil, .after(let sequence, _)): sequence
+            default: nil
+            }
+        }
     }
 
     package enum Start: Sendable, Equatable {
@@ -53,6 +64,7 @@ package enum ReaderRequest: Sendable, Equatable {
         package var sources: [String]?
         package var from: Timestamp?
         package var until: Timestamp?
+        package var kept: Bool?
 
         package init() {}
 
@@ -63,6 +75,7 @@ package enum ReaderRequest: Sendable, Equatable {
             guard run == nil || since != nil else { throw wrong("\"run\" says nothing without \"since\"") }
             guard replay || since == nil else { throw wrong("\"since\" and \"replay\":false exclude each other") }
             var terms = Terms()
+            terms.kept = kept
             if from != nil || until != nil {
                 guard since == nil, replay else {
                     throw wrong("\"from\" and \"until\" go neither with \"since\" nor with \"replay\":false")
@@ -105,6 +118,7 @@ package enum ReaderRequest: Sendable, Equatable {
             case "since": wish.since = try integer(member.value, key)
             case "run": wish.run = try text(member.value, key)
             case "replay": wish.replay = try bool(member.value, key)
+            case "kept": wish.kept = try bool(member.value, key)
             case "types": wish.types = try names(member.value, key)
             case "sources": wish.sources = try names(member.value, key)
             case "from": wish.from = try time(try text(member.value, key), key)

@@ -93,7 +93,7 @@ package actor StreamOutput {
             switch try await store.next(for: reader) {
             case .lines(let span): try await write(span, to: stream)
             case .gap(let line), .greeting(let line): try await write(line, to: stream)
-            case .interrupted: break
+            case .kept, .interrupted: break
             case .end(let line):
                 try await write(line, to: stream)
                 return .finished

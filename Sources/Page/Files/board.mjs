@@ -207,6 +207,7 @@ export class Board {
         else if (line.kind === "bye") this.bye = line.body
         if (line.seq === null) {
             this.clock = line.time
+            if (line.kind === "kept") this.#recall(line.body)
             return
         }
         if (!this.#advance(line.seq, line.time)) return
@@ -270,6 +271,18 @@ export class Board {
                 break
             default:
         }
+    }
+
+    /** Rule 9: a line from before those that the reader gets. */
+    #recall({ run, line: { seq, time, kind, body, source } }) {
+        if (run !== this.hello?.run || seq === null || seq >= this.hello.nextSeq) return
+        const name = source ?? ""
+        if (kind === "latency") this.#plot(body.ms, time, seq, this.#seriesIndex(`latency:${name}`, name))
+        if (kind === "memory") this.#plot(body.resident, time, seq, this.#seriesIndex(`memory:${name}`, name))
+        if (kind !== "data") return
+        this.#plot(body.value, time, seq, this.#take(body, name, time, seq))
+        const known = this.describedSource(name)
+        if (known !== null) known.newest = Math.max(known.newest ?? time, time)
     }
 
     /** Rule 1: a connection begins. */

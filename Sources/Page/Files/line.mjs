@@ -21,6 +21,11 @@ const refuse = () => {
 
 /** The line that a text is; null when it is none. Absent members are null; times and durations are in microseconds. */
 export function readLine(text) {
+    return read(text, false)
+}
+
+/** `isNested`: it is the line in a `kept` line, and none itself. */
+function read(text, isNested) {
     try {
         const start = space(text, 0)
         const members = new Map()
@@ -32,8 +37,9 @@ export function readLine(text) {
         // Anybody's key in lines of an older version, and of no meaning there.
         if (members.get("agent")?.startsWith('"')) line.agent = string(members, "agent")
         line.isForwarded = line.agent !== null && attempt(() => integer(members, "origin_seq", 1)) !== null
-        line.kind = kindOf(type, members)
+        line.kind = kindOf(type, members, isNested)
         if (readers[line.kind] !== undefined) line.body = readers[line.kind](members)
+        if (line.kind === "kept" && !recalled.has(line.body.line.kind)) return { ...line, kind: "unknown", body: null }
         return line
     } catch (error) {
         if (error === fault) return null
@@ -42,11 +48,14 @@ export function readLine(text) {
 }
 
 const ofConnection = new Set(["hello", "stats", "gap", "bye"])
+// The lines that a `kept` line may have in it.
+const recalled = new Set(["data", "latency", "memory"])
 const numbered = new Set(["latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost", "peer"])
 
 /** What a line's body is: its type, but for `data`, `refusal` and `unknown`. */
-function kindOf(type, members) {
+function kindOf(type, members, isNested) {
     if (ofConnection.has(type)) return type
+    if (type === "kept" && !isNested && value(members, "seq") === null && value(members, "series") === null) return type
     const isWhole = value(members, "seq") !== null && value(members, "source") !== null
     if (numbered.has(type)) {
         if (isWhole) return type
@@ -54,7 +63,7 @@ function kindOf(type, members) {
         return isRefusal ? "refusal" : refuse()
     }
     // Whatever a later version has.
-    if (!members.has("series")) return "unknown"
+    if (!members.get("series")?.startsWith('"')) return "unknown"
     return isWhole ? "data" : refuse()
 }
 
@@ -181,6 +190,7 @@ const readers = {
         const from = need(integer(m, "from", 1))
         return { from, to: need(integer(m, "to", from)), reason: string(m, "reason") }
     },
+    kept: m => ({ run: need(string(m, "run")), line: read(need(value(m, "line")), true) ?? refuse() }),
     bye: m => ({
         run: value(m, "run") === null ? null : runName(string(m, "run")),
         lastSeq: integer(m, "last_seq"),

@@ -15,6 +15,9 @@
 // Bound: lines that the page's stream holds for its tabs | 8 Mi characters (a byte each, two in a line with one beyond
 //   U+00FF), and the history | the oldest are dropped; a tab that had not seen them begins again
 const mostCharacters = 8 << 20
+// Bound: the newest lines of series that the page's stream has let go of, for tabs that begin later | 8 Mi characters | the
+//   oldest are dropped
+const mostKept = 8 << 20
 // Bound: a message to a tab | 128 Ki characters and one line | the next message has the rest
 /** A message shall not keep a tab busy for long. */
 const messageCharacters = 128 << 10
@@ -45,13 +48,18 @@ export class Stream {
     #run = ""
     #last = 0
     #history = 120_000
+    /** By series: the number of its newest line. */
+    #newest = new Map()
+    /** By series: its newest line, in a `kept` line, once it is no longer in `#lines`; the oldest first. */
+    #kept = new Map()
+    #keptCharacters = 0
     #hello = ""
     #stats = ""
     #ending = ""
 
     /** A tab begins: it gets everything there is. */
     subscribe(port) {
-        const tab = { port, cursor: -1, state: null, isBusy: false, isAsking: false }
+        const tab = { port, cursor: -1, state: null, isBusy: false, isAsking: false, owed: [] }
         this.#tabs.add(tab)
         const leave = () => {
             this.#tabs.delete(tab)
@@ -192,6 +200,8 @@ export class Stream {
         this.#heard = Date.now()
         if (line.startsWith('{"seq":')) {
             this.#last = parseInt(line.slice(7, 24), 10)
+            const series = seriesOf(line)
+            if (series !== undefined) this.#newest.set(series, this.#last)
         } else if (line.startsWith('{"type":"hello"')) {
             this.#greet(line)
         } else if (line.startsWith('{"type":"stats"')) {
@@ -220,6 +230,9 @@ export class Stream {
             this.#head = 0
             this.#characters = 0
             this.#isCut = false
+            this.#newest.clear()
+            this.#kept.clear()
+            this.#keptCharacters = 0
             this.#last = 0
             this.#run = hello.run
             for (const tab of this.#tabs) if (tab.cursor >= 0) tab.cursor = this.#first
@@ -239,6 +252,7 @@ export class Stream {
         const oldest = isSecond ? time(this.#lines[count - 1]) - this.#history : 0
         while (this.#head < count - 1
             && (this.#characters > mostCharacters || (isSecond && time(this.#lines[this.#head]) < oldest))) {
+            this.#keep(this.#lines[this.#head])
             this.#characters -= this.#lines[this.#head].length
             this.#lines[this.#head] = ""
             this.#head += 1
@@ -248,6 +262,24 @@ export class Stream {
         if (this.#head > 1_024 && this.#head * 2 > count) {
             this.#lines.splice(0, this.#head)
             this.#head = 0
+        }
+    }
+
+    /** Keeps a line that goes if it is its series' newest. */
+    #keep(line) {
+        const isKept = line.startsWith(keptStart)
+        const whole = isKept ? line.slice(line.indexOf(',"line":') + 8, -1) : line
+        const series = seriesOf(whole)
+        if (series === undefined || this.#newest.get(series) > parseInt(whole.slice(7, 24), 10)) return
+        const kept = isKept ? line : `${keptStart},"time":"${timeText(line)}","run":"${this.#run}","line":${line}}`
+        this.#keptCharacters += kept.length - (this.#kept.get(series)?.length ?? 0)
+        this.#kept.delete(series)
+        this.#kept.set(series, kept)
+        for (const [oldest, { length }] of this.#kept) {
+            if (this.#keptCharacters <= mostKept) break
+            this.#keptCharacters -= length
+            this.#kept.delete(oldest)
+            this.#newest.delete(oldest)
         }
     }
 
@@ -273,7 +305,8 @@ export class Stream {
 
     #begin(tab, greeting) {
         tab.cursor = this.#first
-        this.#send(tab, { start: true, text: [...greeting, this.#text(tab)].join("\n") })
+        tab.owed = greeting.length > 0 ? [...greeting, ...this.#kept.values()] : []
+        this.#send(tab, { start: true, text: this.#text(tab) })
     }
 
     /** Begins with a greeting that knows of the lines that are gone. */
@@ -293,17 +326,35 @@ export class Stream {
     }
 
     #text(tab) {
+        let characters = 0
+        let owed = 0
+        while (owed < tab.owed.length && characters < messageCharacters) characters += tab.owed[owed++].length
+        const before = tab.owed.splice(0, owed)
         let place = tab.cursor - this.#first + this.#head
         const start = place
-        let characters = 0
         while (place < this.#lines.length && characters < messageCharacters) characters += this.#lines[place++].length
         tab.cursor += place - start
-        return this.#lines.slice(start, place).join("\n")
+        return [...before, ...this.#lines.slice(start, place)].join("\n")
     }
+}
+
+const keptStart = '{"type":"kept"'
+const head = /^\{"seq":\d+,"time":"[^"]*","type":"((?:[^"\\]|\\.)*)","source":"((?:[^"\\]|\\.)*)"(,"series":"(?:[^"\\]|\\.)*"(?:,"value")?)?/
+
+/** The series whose newest line this may be; undefined for none. Lines with a value and without are apart, as the agent has them. */
+function seriesOf(line) {
+    const [, type, source, series] = head.exec(line) ?? []
+    if (type === "latency" || type === "memory") return type + source
+    return type === "window" ? undefined : series
+}
+
+/** A line's time as it is written. */
+function timeText(line) {
+    const start = line.indexOf('"time":"') + 8
+    return line.slice(start, start + 27)
 }
 
 /** A line's time in milliseconds; not a number where it says none. */
 function time(line) {
-    const start = line.indexOf('"time":"') + 8
-    return Date.parse(line.slice(start, start + 27))
+    return Date.parse(timeText(line))
 }

@@ -442,6 +442,9 @@ package struct SettingTable: Sendable {
     package let logBytes = SettingKey(
         "log_bytes", Types.size((1 << 20)...(4 << 30)), initial: FeedState.Limits().logCapacity,
         option: .init(nil, .program, "recent lines kept for readers, 1MiB to 4GiB (8MiB)"))
+    package let keptBytes = SettingKey(
+        "kept_bytes", Types.size((64 << 10)...(1 << 30)), initial: FeedState.Limits().keptCapacity,
+        option: .init(nil, .program, "newest lines of series kept longer, 64KiB to 1GiB (8MiB)"))
     package let maxSeries = SettingKey(
         "max_series", Types.integer(1_000...FeedState.Limits.mostSeries), initial: FeedState.Limits.usualSeries,
         option: .init(nil, .program, "how many series have windows, 1000 to 100000 (10000)", argument: "N"))

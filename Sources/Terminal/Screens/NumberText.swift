@@ -154,7 +154,7 @@ struct Quantity: Equatable {
         switch kind {
         case .latency: (text, self.unit) = (NumberText.milliseconds(value), "ms")
         case .memory: (text, self.unit) = NumberText.bytes(value)
-        case .data:
+        case .data, .text:
             text = unit == "ms" ? NumberText.milliseconds(value) : NumberText.short(value)
             self.unit = unit ?? ""
         }

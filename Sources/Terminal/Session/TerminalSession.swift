@@ -120,7 +120,7 @@ package actor TerminalSession {
             self.assumeIsolated { $0.received(signal) }
         }
         try enterScreen()
-        let (reader, greeting) = await store.open("terminal")
+        let (reader, greeting) = await store.open("terminal", keptAfter: 0)
         apply(.greeting(greeting))
         defer { if let escapeTimer { loop.cancel(escapeTimer) } }
         do {

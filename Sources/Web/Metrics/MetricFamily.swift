@@ -71,6 +71,9 @@ struct MetricFamily {
     static let agentRepeated = MetricFamily(
         "catwatch_agent_repeated_lines", .counter,
         help: "Lines of an agent of the fleet that were here already, and are not taken again.")
+    static let agentUnknown = MetricFamily(
+        "catwatch_agent_unknown_lines", .counter,
+        help: "Lines of an agent of the fleet that are of a type that this version does not know, and are passed over.")
 
     // MARK: Sources, endpoints, series
 
@@ -100,7 +103,7 @@ struct MetricFamily {
     static let all = [
         build, start, window, history, resident, peak, privateMemory, processor, lag, lines, events, readers, gaps,
         stalled, late, future, series, refusedSeries, refusedEndpoints, refusedAgents, attached, silence, agentUp,
-        agentAge, agentLost, agentRepeated, up, ready, polls, errors,
+        agentAge, agentLost, agentRepeated, agentUnknown, up, ready, polls, errors,
         latency, newestLatency, value, age, leftOut,
     ]
 }

@@ -9,7 +9,8 @@ internal import Reactor
 final class MetricsScrape: @unchecked Sendable {  // used on the store's loop only
     /// The parts of the answer, in order.
     private enum Part: Int {
-        case agent, agentUp, agentAge, agentLost, agentRepeated, up, ready, polls, errors, latency, newestLatency,
+        case agent, agentUp, agentAge, agentLost, agentRepeated, agentUnknown, up, ready, polls, errors, latency,
+            newestLatency,
             value, age, leftOut,
             end
     }
@@ -113,6 +114,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
                 tellMember(.agentAge, store, &writer) { $0.age.map { .time(microseconds: $0.microseconds) } }
             case .agentLost: tellMember(.agentLost, store, &writer) { .whole($0.lost) }
             case .agentRepeated: tellMember(.agentRepeated, store, &writer) { $0.repeated.map { .whole($0) } }
+            case .agentUnknown: tellMember(.agentUnknown, store, &writer) { $0.unknown.map { .whole($0) } }
             case .up: tellSource(.up, store, &writer) { $0.state == .ok }
             case .ready: tellSource(.ready, store, &writer) { $0.timeliness.isGood }
             case .polls: !isAttached && tellCodes(.polls, \.answers, store, &writer)
@@ -132,7 +134,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
             switch part {
             case .value, .age: .series
             case .latency: .endpoints
-            case .agentUp, .agentAge, .agentLost, .agentRepeated: .agents
+            case .agentUp, .agentAge, .agentLost, .agentRepeated, .agentUnknown: .agents
             default: .sources
             }
         leftOut[many.rawValue] = max(leftOut[many.rawValue], omitted)

@@ -38,7 +38,7 @@ package final class Snapshot {
         for delivery in lines {
             switch delivery {
             case .lines(let span): pieces.append(.lines(span))
-            case .gap(let line), .greeting(let line), .end(let line): pieces.append(.line(line))
+            case .gap(let line), .greeting(let line), .kept(let line), .end(let line): pieces.append(.line(line))
             case .interrupted: break
             }
         }

@@ -76,7 +76,7 @@ enum LogText {
         case .peer(let peer):
             let host = peer.host.name.isEmpty ? "" : ", on \(Sanitizer.visible(peer.host.name, limit: 60))"
             return "is \(Sanitizer.visible(peer.state, limit: 40))\(host)"
-        case .hello, .stats, .bye, .unknown: return ""
+        case .hello, .stats, .bye, .kept, .unknown: return ""
         }
     }
 }

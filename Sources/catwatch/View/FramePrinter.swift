@@ -53,7 +53,7 @@ actor FramePrinter {
             stream.close()
             self.stream = nil
         }
-        let (reader, greeting) = await store.open("stdout")
+        let (reader, greeting) = await store.open("stdout", keptAfter: 0)
         apply(.greeting(greeting))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.read(reader) }

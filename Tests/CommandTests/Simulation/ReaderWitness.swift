@@ -45,6 +45,8 @@ final class ReaderWitness {
     private(set) var hasAsked = false
     private var mayRepeat = false
     private var owesStats = false
+    /// The number of the last kept line of the connection.
+    private var lastKept = 0
     /// The `bye` that it has got.
     private(set) var isOver = false
     /// Whether it was told why it is not let in.
@@ -141,6 +143,7 @@ final class ReaderWitness {
         if let sequence = line.sequence {
             guard let run = current?.run else { return accuse("gets a line before hello") }
             advance(from: sequence, to: sequence, line)
+            if sequence <= lastKept { accuse("gets \(sequence) behind the kept line \(lastKept)") }
             if let record = records[run], record.last >= sequence {
                 compare(line.line, sequence, record)
             } else {
@@ -148,6 +151,8 @@ final class ReaderWitness {
             }
         } else if line.begins("{\"type\":\"hello\"") {
             greet(line)
+        } else if line.begins("{\"type\":\"kept\"") {
+            takeKept(line, records)
         } else if line.begins("{\"type\":\"gap\"") {
             takeGap(line)
         } else if line.begins("{\"type\":\"bye\"") {
@@ -185,11 +190,22 @@ final class ReaderWitness {
         advance(from: from, to: to, line)
     }
 
+    private func takeKept(_ line: LineScan, _ records: [String: FeedRecord]) {
+        guard kind == .socket || kind == .events, let run = current?.run, line.text("\"run\":\"") == run,
+            let sequence = line.integer("\"line\":{\"seq\":"), let start = line.text.firstRange(of: "\"line\":")
+        else { return accuse("gets a kept line out of place: \(line.text)") }
+        if sequence <= lastKept { accuse("gets the kept line \(sequence) behind \(lastKept)") }
+        lastKept = sequence
+        guard let record = records[run], record.last >= sequence else { return }
+        let kept = Array(line.text[start.upperBound...].utf8.dropLast()) + [0x0A]
+        kept.withUnsafeBytes { compare($0, sequence, record) }
+    }
+
     private func greet(_ line: LineScan) {
         guard let name = line.text("\"run\":\""), let first = line.integer("\"first_seq\":") else {
             return accuse("hello says nothing: \(line.text)")
         }
-        owesStats = true
+        (owesStats, lastKept) = (true, 0)
         let new = LineID(name, first)
         switch phase {
         case .beginning:

@@ -160,10 +160,6 @@ import Testing
         (#""type":"fact","source":"a b","series":"a b","value":1"#, "names a source as no source is called: \"a b\""),
         (#""type":"fact","source":"","series":"","value":1"#, "names a source as no source is called: \"\""),
         (#""type":"fact\u001b","source":"a","series":"a"""#, "has lines of a type as no type is called: \"fact␛\""),
-        (
-            #""type":"latest","source":"a","new":1"#,
-            "sends lines of a type that this version does not know, as \"latest\""
-        ),
         (#""type":"fact","source":"catwatch","series":"catwatch""#, "sends data in the name of the agent itself"),
         (#""type":"lost","source":"a.catwatch","from":1,"to":2"#, "sends what only a fleet says"),
     ])
@@ -172,6 +168,16 @@ import Testing
         var (member, peer) = (member(), PeerScript())
         let lines = try [peer.hello(), peer.fact(), peer.line(members), peer.line(members), peer.fact()]
         #expect(take(lines, &member) == ["r1 1 fact", "web1 \(message)", "lost r1 2...3", "r1 4 fact"])
+    }
+
+    @Test func linesOfALaterVersionArePassedOver() throws {
+        var (member, peer) = (member(), PeerScript())
+        let lines = try [
+            peer.hello(), peer.fact(), peer.line(#""type":"latest","source":"a","new":1"#),
+            peer.line(#""type":"alert","source":"a","series":1"#), peer.fact(),
+        ]
+        #expect(take(lines, &member) == ["r1 1 fact", "r1 4 fact"])
+        #expect(member.unknown == 2 && member.lost == 0)
     }
 
     @Test func sourcesBeyondItsShareAreLost() throws {

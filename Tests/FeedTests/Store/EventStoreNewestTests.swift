@@ -18,6 +18,7 @@ import Testing
                 count += span.count
                 let bytes = span.withUnsafeBytes { Bytes($0) }
                 lines += try bytes.split(separator: 0x0A).map { try LineDecoder.decode($0) }
+            case .kept: break
             case .interrupted, .end: Issue.record("\(delivery)")
             }
         }

@@ -86,7 +86,7 @@ import Testing
             most = max(most, twin.count)
             guard random.next() % 700 == 0 else { continue }
             let gone = Int(random.next() % 5)
-            table.remove { $0 == gone }
+            table.remove { $1 == gone }
             twin = twin.filter { $0.key.source != gone }
             #expect(table.count == twin.count)
             for (name, index) in twin {
@@ -105,7 +105,7 @@ import Testing
             #expect(table.add(SourceID(index: 1), kind, key: nil, ring: WindowRing(width: .seconds(1))) == index)
             #expect(table.find(SourceID(index: 1), kind, key: nil) == index)
         }
-        table.remove { $0 == 1 }
+        table.remove { $1 == 1 }
         #expect(table.count == 0 && table.find(SourceID(index: 1), .memory, key: nil) == nil)
     }
 

@@ -48,6 +48,8 @@ struct Transcript: Sendable {
     /// The numbers in the `gap` lines.
     var gaps: [ClosedRange<Int>] = []
     var lines: [Line] = []
+    /// The lines in `kept` lines, which come before all others.
+    var kept: [Line] = []
     var bye: Line.Bye?
     /// When each delivery came.
     var times: [LoopInstant] = []
@@ -88,6 +90,14 @@ struct Transcript: Sendable {
         case .end(let bytes):
             guard let line = decode(bytes[...]), case .bye(let bye) = line.body else { return fail("no bye") }
             self.bye = bye
+        case .kept(let bytes):
+            if next != nil { fail("kept lines behind others") }
+            for line in bytes.split(separator: 0x0A) {
+                guard let line = decode(line[...]), case .kept(let kept) = line.body else {
+                    return fail("no kept line")
+                }
+                self.kept.append(kept.line)
+            }
         case .greeting: fail("another run")
         case .interrupted: fail("interrupted by nobody")
         }

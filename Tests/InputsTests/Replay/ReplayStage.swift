@@ -100,7 +100,7 @@ final class ReplayStage: @unchecked Sendable {  // touched on one loop only
                     switch try await self.store.next(for: reader) {
                     case .lines(let span): self.note(span.withUnsafeBytes { Array($0) })
                     case .gap(let line), .greeting(let line): self.note(line)
-                    case .interrupted: break
+                    case .kept, .interrupted: break
                     case .end(let line): return self.note(line)
                     }
                     if pause > .zero { try await self.loop.sleep(for: pause) }

@@ -53,7 +53,7 @@ import Testing
             switch try await store.next(for: reader) {
             case .lines(let span): last = span.sequences.upperBound
             case .gap: gaps += 1
-            case .greeting, .interrupted: continue
+            case .greeting, .kept, .interrupted: continue
             case .end: return (last, gaps)
             }
         }

@@ -91,6 +91,51 @@ import Testing
         #expect(relayed.hellos.map(\.run) == ["r1"] && relayed.bye?.run == "r1")
     }
 
+    /// What the origin's log let go of before the first connection, and what a relay's own log let go of since.
+    @Test func keptLinesReachALateReaderOverTwoAgents() async throws {
+        try await withLoop(virtual: true) { loop in
+            try await Self.chain(loop) { origin, middle, last, way in
+                way.stage = nil
+                way.cut()
+                let breeds = await origin.store.register(SourceDescription(name: "breeds"))
+                @Sendable func breed(_ name: String) -> Event {
+                    Event(
+                        time: origin.store.wallTime, source: breeds,
+                        body: .data(Datum(key: Bytes(name.utf8), text: Bytes("t".utf8))))
+                }
+                try await origin.store.whileRunning {
+                    await origin.store.publish([breed("a"), breed("b")])
+                    try await loop.sleep(for: .seconds(300))
+                    await origin.publish(3)
+                    way.stage = origin
+                    try await loop.sleep(for: .seconds(30))
+                    await origin.store.publish([breed("b"), breed("c")])
+                    for _ in 0..<30 {
+                        try await loop.sleep(for: .seconds(10))
+                        await origin.publish()
+                    }
+                    for stage in [origin, middle, last] {
+                        let (reader, _) = await stage.store.open(nil, keptAfter: 0)
+                        var kept: [String] = []
+                        while let delivery = await stage.store.dequeue(for: reader) {
+                            let lines: [UInt8]
+                            switch delivery {
+                            case .kept(let bytes): lines = bytes
+                            case .lines(let span): lines = span.withUnsafeBytes { Array($0) }
+                            default: continue
+                            }
+                            kept += lines.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }
+                        }
+                        let series = kept.compactMap { line in
+                            line.firstRange(of: "\"series\":\"breeds/").map { line[$0.upperBound...].prefix(1) }
+                        }
+                        #expect(Set(series) == ["a", "b", "c"], "\(kept)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test func losesAndRepeatsNothingWhenTheConnectionIsCut() async throws {
         for seed in [111, 112, 113] as [UInt64] {
             let rounds = LongRun.rounds(short: 150, long: 3_000)

@@ -73,6 +73,19 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (#"{"replay":true}"#, 0), (#"{"types":["a"]}"#, 0), (#"{"since":3}"#, 3), (#"{"replay":false}"#, nil),
+        (#"{"from":"2026-11-22T08:30:00Z"}"#, nil), (#"{"until":"2026-11-22T08:30:00Z"}"#, nil),
+        (#"{"since":3,"kept":true}"#, 0), (#"{"replay":false,"kept":true}"#, 0), (#"{"kept":false}"#, nil),
+    ])
+    func whoAsksForEverythingGetsKeptLines(text: String, after: Int?) throws {
+        guard case .terms(let terms) = try Self.parse(text) else {
+            Issue.record("no terms")
+            return
+        }
+        #expect(terms.keptAfter == after)
+    }
+
     @Test(arguments: good)
     func reads(text: String, request: ReaderRequest) throws {
         #expect(try Self.parse(text) == request)
@@ -85,7 +98,8 @@ import Testing
             (#"{"since":9223372036854775808}"#, "since"), (#"{"since":"1"}"#, "since"), (#"{"run":"r"}"#, "since"),
             (#"{"since":1,"run":7}"#, "run"), (#"{"since":1,"run":"a b"}"#, "letters"),
             (#"{"since":1,"run":""}"#, "letters"), (#"{"since":1,"replay":false}"#, "exclude"),
-            (#"{"replay":0}"#, "replay"), (#"{"types":"fact"}"#, "types"), (#"{"types":[1]}"#, "types"),
+            (#"{"replay":0}"#, "replay"), (#"{"kept":1}"#, "kept"), (#"{"types":"fact"}"#, "types"),
+            (#"{"types":[1]}"#, "types"),
             (#"{"sources":{}}"#, "sources"), (#"{"sources":[null]}"#, "sources"), (#"{"poll":1}"#, "poll"),
             (#"{"poll":"a","since":1}"#, "alone"), (#"{"poll":"a","poll":"b"}"#, "alone"), (#"{"sinse":1}"#, "sinse"),
             (#"{"since":1}{"since":2}"#, "JSON"), (#"{"n":5}"#, "without"), (#"{"n":5,"since":1}"#, "without"),

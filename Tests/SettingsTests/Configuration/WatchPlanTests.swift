@@ -66,7 +66,7 @@ import Testing
             "max-redirects": "3", "retry-most": "5s", "header": "A: b", "header-file": "h", "bearer-file": "t",
             "bearer-env": "E",
             "journal-sync": "full", "journal-bytes": "2MiB", "cacert": "c", "cert": "d", "key-file": "k",
-            "log-bytes": "2MiB", "max-series": "2000", "nats": "nats://h",
+            "log-bytes": "2MiB", "kept-bytes": "2MiB", "max-series": "2000", "nats": "nats://h",
         ]
         func shown(_ values: SettingValues) -> [Settings.JSONTree.Member] {
             Options(values).settings.map { .init($0.key, $0.tree) }

@@ -83,6 +83,7 @@ extension Line {
         package var series: Int
         package var refusedSeries: Int
         package var refusedEndpoints: Int
+        package var keptDropped = 0
         /// The longest delay of the event loop in this window, in milliseconds.
         package var loopLag: Double
         /// CPU time used, in milliseconds.
@@ -111,6 +112,7 @@ extension Line.Agent {
         self.init(
             events: events, readers: counts.readers, gaps: counts.gaps, stalled: counts.stalledReaders,
             late: counts.late, future: counts.future, series: counts.series, refusedSeries: counts.refusedSeries,
-            refusedEndpoints: counts.refusedEndpoints, loopLag: sample.loopLag, cpu: sample.cpu, outputs: outputs)
+            refusedEndpoints: counts.refusedEndpoints, keptDropped: counts.keptDropped, loopLag: sample.loopLag,
+            cpu: sample.cpu, outputs: outputs)
     }
 }

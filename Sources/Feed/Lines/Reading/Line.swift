@@ -35,6 +35,7 @@ package struct Line: Sendable, Equatable {
         indirect case peer(Peer)
         case gap(Gap)
         case bye(Bye)
+        indirect case kept(Kept)
         /// An `error` line of one connection, without sequence number and source: this reader's request cannot be
         /// fulfilled.
         case refusal(Failure)
@@ -76,6 +77,15 @@ package struct Line: Sendable, Equatable {
         package var trend: String?
         /// The number of times that late events revised the window; 0 at first.
         package var revision: Int
+    }
+
+    /// An older line that is still the newest of its series, for a reader that comes later.
+    package struct Kept: Sendable, Equatable {
+        package var run: String
+        /// A numbered data, latency or memory line.
+        package var line: Line
+        /// The line's bytes: a slice of the line that it came in.
+        package var bytes: Bytes
     }
 
     /// Sequence numbers of lines that a reader missed.

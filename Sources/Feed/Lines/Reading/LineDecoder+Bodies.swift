@@ -234,6 +234,7 @@ extension Line.Agent {
         series = try members.intIfAny(.series) ?? 0
         refusedSeries = try members.intIfAny(.refusedSeries) ?? 0
         refusedEndpoints = try members.intIfAny(.refusedEndpoints) ?? 0
+        keptDropped = try members.intIfAny(.keptDropped) ?? 0
         loopLag = try members.millisecondsIfAny(.loopLagMs) ?? 0
         cpu = try members.millisecondsIfAny(.cpuMs) ?? 0
         outputs = try members.list(.outputs) { members throws(LineFault) in try Line.Output(members) }

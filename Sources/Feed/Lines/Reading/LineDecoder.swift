@@ -15,13 +15,17 @@ package enum LineDecoder {
     ///
     /// - Returns: the line; its `data` is a slice of `line` and keeps all of that storage alive.
     /// - Throws: the first fault, with its offset in the line.
-    package static func decode(_ line: Bytes) throws(LineFault) -> Line {
+    package static func decode(_ line: Bytes) throws(LineFault) -> Line { try decode(line, isNested: false) }
+
+    /// - Parameter isNested: whether it is the line in a `kept` line, which cannot be one itself.
+    private static func decode(_ line: Bytes, isNested: Bool) throws(LineFault) -> Line {
         try line.withUnsafeBufferPointer { (bytes) throws(LineFault) in
             let (decoded, flaws) = try LineMembers.with(line: bytes) { members throws(LineFault) in
                 let type = try members.string(.type)
                 var line = Line(
                     seq: try members.intIfAny(.seq, from: 1), time: try members.time(.time), type: type,
-                    source: try members.stringIfAny(.source), body: try body(type, members, in: line),
+                    source: try members.stringIfAny(.source),
+                    body: try body(type, members, in: line, isNested: isNested),
                     // In lines of an older version anyone may have written these keys; they mean nothing there.
                     agent: try? members.stringIfAny(.agent),
                     isForwarded: (try? members.intIfAny(.originSeq, from: 1)) != nil)
@@ -37,7 +41,7 @@ package enum LineDecoder {
     }
 
     private static func body(
-        _ type: String, _ members: borrowing LineMembers, in line: Bytes
+        _ type: String, _ members: borrowing LineMembers, in line: Bytes, isNested: Bool
     ) throws(LineFault) -> Line.Body {
         switch type {
         case "hello": return .hello(try Line.Hello(members))
@@ -56,9 +60,25 @@ package enum LineDecoder {
         case "restart": return .restart(try numbered(members, Restart.init))
         case "lost": return .lost(try numbered(members, Lost.init))
         case "peer": return .peer(try numbered(members, Line.Peer.init))
+        case "kept" where !isNested && members.value(.seq) == nil && members.value(.series) == nil:
+            return try kept(members, in: line)
         default:
-            guard members.range(.series) != nil else { return .unknown }
+            guard let series = members.range(.series), line[line.startIndex + series.lowerBound] == UInt8(ascii: "\"")
+            else { return .unknown }
             return .data(try numbered(members) { members throws(LineFault) in try data(members, in: line) })
+        }
+    }
+
+    private static func kept(_ members: borrowing LineMembers, in line: Bytes) throws(LineFault) -> Line.Body {
+        let run = try members.string(.run)
+        guard let range = members.range(.line) else {
+            throw LineFault(offset: members.offset, reason: .missing(key: LineKey.line.text))
+        }
+        let bytes = line[line.startIndex + range.lowerBound..<line.startIndex + range.upperBound]
+        let kept = try decode(bytes, isNested: true)
+        switch kept.body {
+        case .data, .latency, .memory: return .kept(Line.Kept(run: run, line: kept, bytes: bytes))
+        default: return .unknown
         }
     }
 

@@ -129,6 +129,24 @@ package enum ControlLine {
         }
     }
 
+    /// A line that the log has let go of and that is still its series' newest.
+    static func kept(time: Timestamp, run: String, line content: [UInt8]) -> [UInt8] {
+        line("kept", time, atMost: keptOverhead + content.count) { writer in
+            writer.string("run", run)
+            writer.raw(",\"line\":")
+            content.withUnsafeBufferPointer { writer.raw($0) }
+        }
+    }
+
+    /// The line in a `kept` line that `kept` has written.
+    package static func line(inKept line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        guard let range = line.range(of: "\"line\":"), line.last == UInt8(ascii: "}") else { return nil }
+        return UnsafeRawBufferPointer(rebasing: line[range.upperBound..<(line.count - 1)])
+    }
+
+    /// The most bytes of a `kept` line, besides the line in it.
+    static let keptOverhead = 256
+
     /// Names the lines that a reader misses.
     package static func gap(time: Timestamp, missing: ClosedRange<Int>, reason: String) -> [UInt8] {
         line("gap", time, atMost: 256) { writer in

@@ -139,6 +139,7 @@ extension Line.Agent: LineBody {
         writer.integer("series", series)
         writer.integer("refused_series", refusedSeries)
         writer.integer("refused_endpoints", refusedEndpoints > 0 ? refusedEndpoints : nil)
+        writer.integer("kept_dropped", keptDropped > 0 ? keptDropped : nil)
         writer.milliseconds("loop_lag_ms", loopLag)
         writer.milliseconds("cpu_ms", cpu)
         writer.list("outputs", outputs) { output, writer in

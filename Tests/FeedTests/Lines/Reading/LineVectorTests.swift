@@ -29,6 +29,7 @@ extension Line {
                 .bool(data.altered),
             ]
         }
+        if case .kept(let kept) = body { parts += [.string(kept.run), kept.line.vector] }
         return .array(parts)
     }
 

@@ -1,0 +1,158 @@
+/// The newest line of each series: its number while the log has it, and the line itself once the log has let it go.
+///
+/// The series are linked in the order of their newest lines, so a line costs a few stores, and the series whose line the
+/// log lets go of are always the first that are not kept yet.
+struct KeptLines: Sendable {
+    private struct Entry {
+        /// The number of its newest line; 0 for none.
+        var sequence = 0
+        /// The series before and after it in the order; −1 for none.
+        var older: Int32 = -1
+        var newer: Int32 = -1
+        /// Whether the line is in `lines`.
+        var isKept = false
+    }
+
+    // Bound: the newest line of each series that the log has let go of | 8 MiB (`--kept-bytes`) | the oldest ones go
+    //   first, counted in `kept_dropped`
+    /// The most bytes of kept lines, with `overhead` for each.
+    let capacity: Int
+    /// The bookkeeping for a kept line, in bytes.
+    static let overhead = 128
+
+    private var entries: [Entry] = []
+    private var oldest: Int32 = -1
+    private var newest: Int32 = -1
+    /// The first series in the order whose newest line the log still has; −1 for none.
+    private var firstInLog: Int32 = -1
+    /// The kept lines, by series.
+    private var lines: [Int32: [UInt8]] = [:]
+    /// The memory of the kept lines, in bytes.
+    private(set) var bytes = 0
+    /// The number of kept lines that were dropped because there were too many.
+    private(set) var dropped = 0
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    /// The number of kept lines.
+    var count: Int { lines.count }
+
+    /// The number of a series' newest line; 0 for none.
+    func newest(of series: Int) -> Int { series < entries.count ? entries[series].sequence : 0 }
+
+    /// Records that line `sequence`, which the log gets next, is a series' newest.
+    @inline(__always)
+    mutating func mark(_ series: Int, sequence: Int) {
+        // While the log has a newest line, it has that of the last series.
+        if series == Int(newest), firstInLog >= 0 {
+            entries[series].sequence = sequence
+        } else {
+            moveToEnd(series, sequence)
+        }
+    }
+
+    private mutating func moveToEnd(_ series: Int, _ sequence: Int) {
+        reserve(series)
+        if entries[series].sequence > 0 { unlink(series) }
+        link(series, behind: newest, sequence)
+        if firstInLog < 0 { firstInLog = Int32(truncatingIfNeeded: series) }
+    }
+
+    private mutating func reserve(_ series: Int) {
+        guard series >= entries.count else { return }
+        entries.append(contentsOf: repeatElement(Entry(), count: series - entries.count + 1))
+    }
+
+    /// Forgets a series.
+    mutating func remove(_ series: Int) {
+        guard series < entries.count, entries[series].sequence > 0 else { return }
+        unlink(series)
+        entries[series] = Entry()
+    }
+
+    /// Takes a series out of the order, and lets go of its kept line.
+    @inline(__always)
+    private mutating func unlink(_ series: Int) {
+        let entry = entries[series]
+        if entry.isKept, let line = lines.removeValue(forKey: Int32(series)) { bytes -= line.count + Self.overhead }
+        if Int(firstInLog) == series { firstInLog = entry.newer }
+        if entry.older >= 0 { entries[Int(entry.older)].newer = entry.newer } else { oldest = entry.newer }
+        if entry.newer >= 0 { entries[Int(entry.newer)].older = entry.older } else { newest = entry.older }
+    }
+
+    /// Puts a series into the order, behind another one or before all of them (−1).
+    @inline(__always)
+    private mutating func link(_ series: Int, behind older: Int32, _ sequence: Int) {
+        let index = Int32(truncatingIfNeeded: series)
+        let newer = older >= 0 ? entries[Int(older)].newer : oldest
+        entries[series] = Entry(sequence: sequence, older: older, newer: newer)
+        if older >= 0 { entries[Int(older)].newer = index } else { oldest = index }
+        if newer >= 0 { entries[Int(newer)].older = index } else { newest = index }
+    }
+
+    /// Keeps the series' newest lines that the log lets go of now.
+    ///
+    /// - Parameters:
+    ///   - end: the first number that the log still has.
+    ///   - line: returns the line with a number below `end`, without its newline.
+    mutating func keep(before end: Int, line: (Int) -> [UInt8]) {
+        while firstInLog >= 0, entries[Int(firstInLog)].sequence < end {
+            let series = firstInLog
+            firstInLog = entries[Int(series)].newer
+            store(LineMending.nestable(line(entries[Int(series)].sequence)), of: series)
+        }
+    }
+
+    /// Keeps another agent's kept line. Those come by ascending number; any other is ignored.
+    ///
+    /// - Parameter end: the first number that the log has.
+    /// - Returns: whether it is kept.
+    mutating func add(_ line: [UInt8], of series: Int, sequence: Int, before end: Int) -> Bool {
+        let last = firstInLog >= 0 ? entries[Int(firstInLog)].older : newest
+        let lowest = last >= 0 ? entries[Int(last)].sequence + 1 : 1
+        guard lowest <= sequence, sequence < end else { return false }
+        reserve(series)
+        // Its newest line may be in the log already.
+        guard sequence > entries[series].sequence else { return false }
+        let older = last == Int32(series) ? entries[series].older : last
+        remove(series)
+        link(series, behind: older, sequence)
+        store(line, of: Int32(series))
+        return lines[Int32(series)] != nil
+    }
+
+    private mutating func store(_ line: [UInt8]?, of series: Int32) {
+        guard let line else { return remove(Int(series)) }
+        lines[series] = line
+        entries[Int(series)].isKept = true
+        bytes += line.count + Self.overhead
+        while bytes > capacity, oldest != firstInLog {
+            dropped += 1
+            remove(Int(oldest))
+        }
+    }
+
+    /// Calls `body` with the series whose newest lines have numbers in a range, by ascending number, until it returns
+    /// false.
+    ///
+    /// - Parameter body: gets the line as well if it is kept here.
+    func forEach(in numbers: Range<Int>, _ body: (_ series: Int, _ sequence: Int, _ line: [UInt8]?) -> Bool) {
+        var index = oldest
+        while index >= 0, entries[Int(index)].sequence < numbers.upperBound {
+            let entry = entries[Int(index)]
+            if entry.sequence >= numbers.lowerBound, !body(Int(index), entry.sequence, lines[index]) { return }
+            index = entry.newer
+        }
+    }
+
+    /// The series with the oldest newest lines that fulfil a condition, at most `most`.
+    func oldest(atMost most: Int, where isWanted: (Int) -> Bool) -> Set<Int> {
+        var found: Set<Int> = []
+        var index = oldest
+        while index >= 0, found.count < most {
+            if isWanted(Int(index)) { found.insert(Int(index)) }
+            index = entries[Int(index)].newer
+        }
+        return found
+    }
+}

@@ -1,0 +1,222 @@
+import Feed
+import Reactor
+import TestSupport
+import Testing
+
+/// Readers that come late get the newest line of every series.
+@Suite(.limited) struct KeptLinesTests {
+    private static func harness(
+        on loop: EventLoop, _ adjust: (inout FeedState.Limits) -> Void = { _ in }
+    ) async -> StoreHarness {
+        await StoreHarness(on: loop) {
+            $0.logCapacity = 1 << 16
+            adjust(&$0)
+        }
+    }
+
+    private static func event(
+        _ source: SourceID, _ key: String?, value: Double? = nil, text: String? = nil, data: String? = nil,
+        at time: Timestamp
+    ) -> Event {
+        let datum = Datum(
+            key: key.map { Bytes($0.utf8) }, value: value, text: text.map { Bytes($0.utf8) },
+            data: data.map { Bytes($0.utf8) })
+        return Event(time: time, source: source, body: .data(datum))
+    }
+
+    /// Everything that a reader gets that comes now.
+    private static func late(_ harness: StoreHarness, keptAfter: Int? = 0) async -> Transcript {
+        let (reader, _) = await harness.store.open(nil, keptAfter: keptAfter)
+        var transcript = Transcript()
+        while let delivery = await harness.store.dequeue(for: reader) {
+            transcript.add(delivery, at: harness.loop.clock.now)
+        }
+        await harness.store.close(reader)
+        return transcript
+    }
+
+    /// The newest line of each series, apart for lines with and without a value.
+    private static func newest(_ lines: [Line]) -> [String: Int] {
+        var newest: [String: Int] = [:]
+        for line in lines {
+            guard let sequence = line.seq, let source = line.source else { continue }
+            switch line.body {
+            case .data(let data): newest["\(data.series) \(data.value == nil)"] = sequence
+            case .latency: newest["latency:\(source)"] = sequence
+            case .memory: newest["memory:\(source)"] = sequence
+            default: break
+            }
+        }
+        return newest
+    }
+
+    @Test(arguments: [1, 2, 3, 4] as [UInt64]) func aLateReaderKnowsTheNewestLineOfEverySeries(seed: UInt64)
+        async throws
+    {
+        try await withLoop(virtual: true) { loop in
+            var random = SeededGenerator(seed: seed)
+            let harness = await Self.harness(on: loop)
+            let (first, _) = await harness.store.open(nil, keptAfter: 0)
+            var all = Transcript()
+            var sources = [harness.source]
+            for number in 0..<5 { sources.append(await harness.store.register(SourceDescription(name: "s\(number)"))) }
+            for round in 0..<400 {
+                let source = sources[Int.random(in: 0..<sources.count, using: &random)]
+                // Some series have one event only, others many.
+                let key = Bool.random(using: &random) ? nil : "k\"\(Int.random(in: 0..<(1 + round), using: &random))"
+                let value: Double? = Bool.random(using: &random) ? 1 : nil
+                let text = String(repeating: "a", count: Int.random(in: 0..<2_000, using: &random))
+                var events = [Self.event(source, key, value: value, text: text, at: harness.wall.now)]
+                if round % 7 == 0 {
+                    events.append(
+                        Event(
+                            time: harness.wall.now, source: source,
+                            body: .latency(LatencySample(endpoint: "e", status: 200, ms: 1))))
+                }
+                await harness.store.publish(events)
+                while let delivery = await harness.store.dequeue(for: first) { all.add(delivery, at: loop.clock.now) }
+                if round % 20 == 0 { try await loop.sleep(for: .seconds(Int64.random(in: 0..<100, using: &random))) }
+                if round % 37 == 36 {
+                    let late = await Self.late(harness)
+                    #expect(late.fault == nil, "seed \(seed), round \(round)")
+                    let numbers = late.kept.compactMap(\.seq)
+                    #expect(numbers == numbers.sorted(), "seed \(seed), round \(round)")
+                    #expect(
+                        Self.newest(late.kept + late.lines) == Self.newest(all.lines), "seed \(seed), round \(round)")
+                    #expect(Set(numbers).isDisjoint(with: late.numbers), "seed \(seed), round \(round)")
+                    #expect(late.kept.allSatisfy { kept in all.lines.contains(kept) }, "seed \(seed), round \(round)")
+                }
+            }
+            #expect(all.fault == nil && all.kept.isEmpty, "seed \(seed)")
+            let uninterested = await Self.late(harness, keptAfter: nil)
+            #expect(uninterested.kept.isEmpty)
+            // Who resumes gets those that it has missed.
+            let numbers = await Self.late(harness).kept.compactMap(\.seq)
+            for after in [numbers[numbers.count / 2], numbers[0] - 1, numbers[numbers.count - 1]] {
+                let resumed = await Self.late(harness, keptAfter: after)
+                #expect(resumed.kept.compactMap(\.seq) == numbers.filter { $0 > after }, "seed \(seed)")
+            }
+        }
+    }
+
+    @Test func theOldestGoFirstWhenThereIsNoRoom() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Self.harness(on: loop) { $0.keptCapacity = 10_000 }
+            let (first, _) = await harness.store.open(nil)
+            var all = Transcript()
+            for number in 0..<100 {
+                await harness.store.publish([
+                    Self.event(
+                        harness.source, "k\(number)", value: 1, text: String(repeating: "t", count: 300),
+                        at: harness.wall.now)
+                ])
+            }
+            for _ in 0..<40 {
+                while let delivery = await harness.store.dequeue(for: first) { all.add(delivery, at: loop.clock.now) }
+                await harness.publish(50, text: 300)
+            }
+            let kept = await Self.late(harness).kept
+            #expect((10...25).contains(kept.count))
+            #expect(kept.compactMap(\.seq) == Array((101 - kept.count)...100))
+            #expect(await harness.store.counts.keptDropped == 100 - kept.count)
+            while let delivery = await harness.store.dequeue(for: first) { all.add(delivery, at: loop.clock.now) }
+            let reports = all.lines.compactMap {
+                if case .error(let failure) = $0.body { failure.message } else { nil }
+            }
+            #expect(reports.count == 1 && reports[0].contains("10000 bytes (--kept-bytes)"), "\(reports)")
+        }
+    }
+
+    @Test func aLineGoesWhenThreeAnswersDidNotHaveIt() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Self.harness(on: loop)
+            func answer(_ keys: String...) async throws {
+                await harness.store.publish(
+                    keys.map { Self.event(harness.source, $0, text: "t", at: harness.wall.now) })
+                await harness.store.completeAnswer(of: harness.source)
+                try await loop.sleep(for: .seconds(600))
+            }
+            func keys() async -> [String] {
+                let late = await Self.late(harness)
+                return (late.kept + late.lines).compactMap {
+                    if case .data(let data) = $0.body { data.series } else { nil }
+                }
+            }
+            try await answer("a", "b")
+            try await answer("a")
+            try await answer("a")
+            #expect(await keys() == ["fact/b", "fact/a"])
+            // "The same again" is no answer with other items.
+            try await loop.sleep(for: .seconds(600))
+            #expect(await keys() == ["fact/b", "fact/a"])
+            try await answer("a")
+            #expect(await keys() == ["fact/a"])
+        }
+    }
+
+    @Test func aLineOfAStreamIsKeptForADay() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Self.harness(on: loop)
+            await harness.publish()
+            try await harness.store.whileRunning {
+                try await loop.sleep(for: .seconds(86_399))
+                #expect(await Self.late(harness).kept.count == 1)
+                try await loop.sleep(for: .seconds(2))
+                #expect(await Self.late(harness).kept.isEmpty)
+            }
+        }
+    }
+
+    @Test func aLineGoesWithItsSource() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Self.harness(on: loop)
+            let other = await harness.store.register(SourceDescription(name: "other"))
+            await harness.store.publish([Self.event(other, nil, value: 1, at: harness.wall.now)])
+            try await harness.store.whileRunning {
+                try await loop.sleep(for: .seconds(200))
+                #expect(await Self.late(harness).kept.count == 1)
+                await harness.store.release(named: "other")
+                try await loop.sleep(for: .seconds(200))
+                #expect(await Self.late(harness).kept.isEmpty)
+            }
+        }
+    }
+
+    @Test func aSourceWhoseItemsAllChangeNamesDoesNotGrow() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Self.harness(on: loop) { $0.series = 1_000 }
+            for round in 0..<20 {
+                let events = (0..<1_000).map {
+                    Self.event(harness.source, "\(round)/\($0)", text: "t", at: harness.wall.now)
+                }
+                await harness.store.publish(events)
+                await harness.store.completeAnswer(of: harness.source)
+                try await loop.sleep(for: .seconds(60))
+            }
+            let late = await Self.late(harness)
+            #expect(late.kept.count <= 1_000 && late.kept.count + late.lines.count >= 1_000)
+            #expect(await harness.store.counts.refusedSeries == 0)
+            // Series with values have their own limit.
+            await harness.publish()
+            #expect(await harness.store.counts.series == 1)
+        }
+    }
+
+    @Test func aLineThatIsTooDeepForAnotherComesWithoutData() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Self.harness(on: loop)
+            let deep = String(repeating: "[", count: 28) + String(repeating: "]", count: 28)
+            let deeper = "[\(deep)]"
+            await harness.store.publish([
+                Self.event(harness.source, "deep", value: 1, data: deep, at: harness.wall.now),
+                Self.event(harness.source, "deeper", value: 1, text: "t", data: deeper, at: harness.wall.now),
+            ])
+            try await harness.store.whileRunning { try await loop.sleep(for: .seconds(200)) }
+            let bodies = await Self.late(harness).kept.compactMap {
+                if case .data(let data) = $0.body { data } else { nil }
+            }
+            #expect(bodies.map { $0.data.map { String(decoding: $0, as: UTF8.self) } } == [deep, nil])
+            #expect(bodies.map(\.truncated) == [false, true] && bodies.map(\.text) == [nil, "t"])
+        }
+    }
+}
