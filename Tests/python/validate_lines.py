@@ -201,13 +201,13 @@ class Connection:
 
     def number(self, seq):
         """Without holes, unless the reader asked for a selection."""
+        need(seq > self.kept, f"has number {seq}, but {self.kept} was kept")
         if self.expected is None or self.hello["filtered"]:
             low = self.hello["first_seq"] if self.expected is None else self.expected
             high = self.hello["next_seq"] if self.expected is None else math.inf
             if self.hello["filtered"]:
                 high = math.inf
             need(low <= seq <= high, f"has number {seq}, expected was {low} to {high}")
-            need(seq > self.kept, f"has number {seq}, but {self.kept} was kept")
         else:
             need(seq == self.expected, f"has number {seq}, expected was {self.expected} and no gap says why")
         self.expected = seq + 1

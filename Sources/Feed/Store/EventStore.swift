@@ -454,22 +454,24 @@ package actor EventStore {
 
     /// Returns the next of the kept lines that a reader is owed; nil when it has them all.
     private func keptLines(for reader: StoreReader) -> [UInt8]? {
-        guard let owed = reader.owedKept else { return nil }
-        reader.owedKept = nil
-        let now = wall.now
-        let feedTime = feedTime
-        var lines: [UInt8] = []
-        state.log.forEachNewest(in: owed) { series, sequence, line in
-            if lines.count >= Self.keptSlice {
-                reader.owedKept = sequence..<owed.upperBound
-                return false
+        while let owed = reader.owedKept {
+            let start = reader.nextKept
+            (reader.owedKept, reader.nextKept) = (nil, nil)
+            let (now, feedTime) = (wall.now, feedTime)
+            var lines: [UInt8] = []
+            state.log.forEachNewest(in: owed, from: start) { series, sequence, line in
+                if lines.count >= Self.keptSlice {
+                    (reader.owedKept, reader.nextKept) = (sequence..<owed.upperBound, series)
+                    return false
+                }
+                if state.isCurrent(series, sequence, at: feedTime, { line.withUnsafeBytes { LineHead($0)?.time } }) {
+                    lines += ControlLine.kept(time: now, run: identity.run, line: line)
+                }
+                return true
             }
-            if state.isCurrent(series, sequence, at: feedTime, { line.withUnsafeBytes { LineHead($0)?.time } }) {
-                lines += ControlLine.kept(time: now, run: identity.run, line: line)
-            }
-            return true
+            if !lines.isEmpty { return lines }
         }
-        return lines.isEmpty ? nil : lines
+        return nil
     }
 
     /// Returns the greeting that many readers get one after the other: encoded once, as long as no line is added in
@@ -565,7 +567,7 @@ package actor EventStore {
         }
         let isOfRun = run == nil || run == identity.run
         let start = isOfRun ? start : .oldest
-        if !isOfRun { reader.keptAfter = 0 }
+        if !isOfRun, keptAfter != nil { reader.keptAfter = 0 }
         reader.cursor = cursor(start)
         let first = firstReplayed(of: most)
         if reader.cursor < first {
@@ -667,7 +669,11 @@ package actor EventStore {
         let reader = StoreReader(name: nil, cursor: next, on: loop, call: nil)
         reader.keptAfter = 0
         reader.begin(at: next, first: next)
-        while let lines = keptLines(for: reader) { deliveries.append(.kept(lines)) }
+        var room = bytes
+        while room > 0, let lines = keptLines(for: reader) {
+            room -= lines.count
+            deliveries.append(.kept(lines))
+        }
         while true {
             switch state.log.read(from: next) {
             case .lines(let span):
@@ -1128,6 +1134,9 @@ package actor EventStore {
                 if reader.cursor <= last { reader.owedGap = reader.cursor...last }
                 reader.owesGreeting = true
             }
+            // Numbers of another run say nothing of this one's lines.
+            let isOfRun = isFirst && [nil, hello.run].contains(reader.pendingStart?.run)
+            if !isOfRun, reader.keptAfter != nil { reader.keptAfter = 0 }
             reader.begin(at: reader.pendingStart?.cursor(in: hello) ?? hello.firstSeq, first: hello.firstSeq)
             reader.pendingStart = nil
             if reader.durable != nil { reader.durable = reader.cursor - 1 }

@@ -153,6 +153,8 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Removes some series, by index and source, with their kept lines.
     private mutating func removeSeries(where isGone: (_ index: Int, _ source: Int) -> Bool) {
+        // They know the series by their indices, which are reused.
+        remote?.names.removeAll()
         series.remove { index, source in
             let isGone = isGone(index, source)
             if isGone { log.kept.remove(index) }
@@ -499,11 +501,7 @@ package struct FeedState: ~Copyable, Sendable {
         _ source: SourceID, _ kind: SeriesKind, _ key: UnsafeBufferPointer<UInt8>?, _ moment: Moment
     ) -> Int? {
         if kind == .text {
-            // The texts of a source may be of other keys with each answer: those that are missing longest make room.
-            if series.isFull(of: .text) {
-                let oldest = log.kept.oldest(atMost: max(1, limits.series / 8)) { series[$0].kind == .text }
-                removeSeries { index, _ in oldest.contains(index) }
-            }
+            if series.isFull(of: .text) { removeTexts() }
         } else if currentMember >= 0, fleet[closings: currentMember].series.count >= limits.memberSeries {
             refusedForeignSeries += 1
             refuse(
@@ -523,6 +521,18 @@ package struct FeedState: ~Copyable, Sendable {
         if kind != .text { fleet[closings: currentMember].add(series: index) }
         counts.series = series.count
         return index
+    }
+
+    /// Makes room for series without values, as the texts of a source may have other keys with each answer: those whose
+    /// lines are gone, and those with the oldest lines, if possible of the agent that needs the room.
+    private mutating func removeTexts() {
+        let most = max(1, limits.series / 8)
+        var gone = Set(series.indices.filter { series[$0].kind == .text && log.kept.newest(of: $0) == 0 })
+        if gone.count < most {
+            let own = log.kept.oldest(atMost: most) { series[$0].kind == .text && series[$0].owner == currentMember }
+            gone.formUnion(own.isEmpty ? log.kept.oldest(atMost: most) { series[$0].kind == .text } : own)
+        }
+        removeSeries { index, _ in gone.contains(index) }
     }
 
     /// Windows of a relayed feed arrive as lines: only the newest value of a series is needed.
@@ -835,8 +845,9 @@ package struct FeedState: ~Copyable, Sendable {
     ///   - now: by the clock of the agent that the feed belongs to.
     ///   - time: returns the line's time.
     func isCurrent(_ index: Int, _ sequence: Int, at now: Timestamp, _ time: () -> Timestamp?) -> Bool {
-        guard series[index].kind == .data || series[index].kind == .text else { return true }
-        if let first = sources.firstOfAnswers(series[index].source) { return sequence >= first }
+        // A relayed agent knows its sources' answers, and has chosen.
+        guard remote == nil, series[index].kind == .data || series[index].kind == .text else { return true }
+        if sequence > 0, let first = sources.firstOfAnswers(series[index].source) { return sequence >= first }
         return time().map { now - $0 < Self.longestKept } ?? false
     }
 
@@ -847,8 +858,8 @@ package struct FeedState: ~Copyable, Sendable {
     ///
     /// - Returns: its number; nil if it is not for readers.
     mutating func keep(_ kept: Line.Kept, at moment: Moment) -> Int? {
-        guard let sequence = kept.line.seq, sequence < log.firstSequence, kept.line.flaws.isEmpty,
-            let name = kept.line.source, let source = sources.source(named: name)
+        guard let sequence = kept.line.seq, log.kept.accepts(sequence, before: log.firstSequence),
+            kept.line.flaws.isEmpty, let name = kept.line.source, let source = sources.source(named: name)
         else { return nil }
         var value: Double?
         let index: Int?
@@ -987,6 +998,7 @@ package struct FeedState: ~Copyable, Sendable {
             guard let source = line.source.flatMap({ sources.source(named: $0) }) else { return nil }
             if let index = remoteSeries(of: source, .memory, nil, moment) {
                 keep(Double(sample.resident), in: index, at: time, sequence)
+                log.kept.mark(index, sequence: sequence)
             }
             if sources.state(of: source) == .starting { confirm(source, at: time, moment) }
         case .agent(let said):

@@ -103,14 +103,23 @@ struct KeptLines: Sendable {
         }
     }
 
-    /// Keeps another agent's kept line. Those come by ascending number; any other is ignored.
+    /// Whether another agent's kept line may be kept: those come by ascending number.
     ///
     /// - Parameter end: the first number that the log has.
+    func accepts(_ sequence: Int, before end: Int) -> Bool {
+        let last = lastKept
+        return sequence < end && sequence > (last >= 0 ? entries[Int(last)].sequence : 0)
+    }
+
+    /// The last series in the order whose line is kept; −1 for none.
+    private var lastKept: Int32 { firstInLog >= 0 ? entries[Int(firstInLog)].older : newest }
+
+    /// Keeps another agent's kept line if it is acceptable and its series' newest.
+    ///
     /// - Returns: whether it is kept.
     mutating func add(_ line: [UInt8], of series: Int, sequence: Int, before end: Int) -> Bool {
-        let last = firstInLog >= 0 ? entries[Int(firstInLog)].older : newest
-        let lowest = last >= 0 ? entries[Int(last)].sequence + 1 : 1
-        guard lowest <= sequence, sequence < end else { return false }
+        guard accepts(sequence, before: end) else { return false }
+        let last = lastKept
         reserve(series)
         // Its newest line may be in the log already.
         guard sequence > entries[series].sequence else { return false }
@@ -135,9 +144,15 @@ struct KeptLines: Sendable {
     /// Calls `body` with the series whose newest lines have numbers in a range, by ascending number, until it returns
     /// false.
     ///
-    /// - Parameter body: gets the line as well if it is kept here.
-    func forEach(in numbers: Range<Int>, _ body: (_ series: Int, _ sequence: Int, _ line: [UInt8]?) -> Bool) {
+    /// - Parameters:
+    ///   - start: the series with the first of these numbers, if known.
+    ///   - body: gets the line as well if it is kept here.
+    func forEach(
+        in numbers: Range<Int>, from start: Int?, _ body: (_ series: Int, _ sequence: Int, _ line: [UInt8]?) -> Bool
+    ) {
         var index = oldest
+        // It may have got a newer line meanwhile.
+        if let start, newest(of: start) == numbers.lowerBound { index = Int32(start) }
         while index >= 0, entries[Int(index)].sequence < numbers.upperBound {
             let entry = entries[Int(index)]
             if entry.sequence >= numbers.lowerBound, !body(Int(index), entry.sequence, lines[index]) { return }

@@ -249,8 +249,12 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
 
     /// Calls `body` with the newest lines of series with numbers in a range, by ascending number, until it returns
     /// false.
-    func forEachNewest(in numbers: Range<Int>, _ body: (_ series: Int, _ sequence: Int, _ line: [UInt8]) -> Bool) {
-        kept.forEach(in: numbers) { series, sequence, line in
+    ///
+    /// - Parameter start: the series with the first of these numbers, if known.
+    func forEachNewest(
+        in numbers: Range<Int>, from start: Int?, _ body: (_ series: Int, _ sequence: Int, _ line: [UInt8]) -> Bool
+    ) {
+        kept.forEach(in: numbers, from: start) { series, sequence, line in
             let line = line ?? LineMending.nestable(chunks[chunkIndex(of: sequence)].line(sequence))
             return line.map { body(series, sequence, $0) } ?? true
         }

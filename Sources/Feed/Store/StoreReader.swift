@@ -28,6 +28,8 @@ final class StoreReader {
     var keptAfter: Int?
     /// The numbers of the kept lines that it has yet to get; nil when it has them all.
     var owedKept: Range<Int>?
+    /// The series that the first of these is of; nil if unknown.
+    var nextKept: Int?
     /// The number below which it gets kept lines instead of those of the log.
     var keptEnd = 1
     /// Lines of an ended run that it has missed.

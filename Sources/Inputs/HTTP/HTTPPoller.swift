@@ -92,7 +92,7 @@ package actor HTTPPoller: Input {
                 }
                 requests.fixValue(by: content.outcome)
                 await succeed(exchange, id)
-                isComplete = true
+                isComplete = content.outcome.problem == nil
                 batch = content.batch
                 if let items = content.items { finished = await publish(items, id, due: due) }
                 // An answer without events still needs a line, or the source would seem to be starting.

@@ -80,6 +80,7 @@ package enum ReaderRequest: Sendable, Equatable {
                 guard since == nil, replay else {
                     throw wrong("\"from\" and \"until\" go neither with \"since\" nor with \"replay\":false")
                 }
+                guard kept != true else { throw wrong("\"kept\" goes neither with \"from\" nor with \"until\"") }
                 if let from, let until, from >= until { throw wrong("\"until\" is to be later than \"from\"") }
                 terms.start = .time(from)
                 terms.until = until

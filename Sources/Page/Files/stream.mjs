@@ -201,7 +201,11 @@ export class Stream {
         if (line.startsWith('{"seq":')) {
             this.#last = parseInt(line.slice(7, 24), 10)
             const series = seriesOf(line)
-            if (series !== undefined) this.#newest.set(series, this.#last)
+            if (series !== undefined) {
+                this.#newest.set(series, this.#last)
+                this.#keptCharacters -= this.#kept.get(series)?.length ?? 0
+                this.#kept.delete(series)
+            }
         } else if (line.startsWith('{"type":"hello"')) {
             this.#greet(line)
         } else if (line.startsWith('{"type":"stats"')) {
@@ -271,12 +275,11 @@ export class Stream {
         const whole = isKept ? line.slice(line.indexOf(',"line":') + 8, -1) : line
         const series = seriesOf(whole)
         if (series === undefined || this.#newest.get(series) > parseInt(whole.slice(7, 24), 10)) return
-        const kept = isKept ? line : `${keptStart},"time":"${timeText(line)}","run":"${this.#run}","line":${line}}`
+        const kept = isKept ? line : `${keptStart},"time":"${timeText(this.#lines.at(-1))}","run":"${this.#run}","line":${line}}`
         this.#keptCharacters += kept.length - (this.#kept.get(series)?.length ?? 0)
-        this.#kept.delete(series)
         this.#kept.set(series, kept)
-        for (const [oldest, { length }] of this.#kept) {
-            if (this.#keptCharacters <= mostKept) break
+        while (this.#keptCharacters > mostKept) {
+            const [oldest, { length }] = this.#kept.entries().next().value
             this.#keptCharacters -= length
             this.#kept.delete(oldest)
             this.#newest.delete(oldest)

@@ -202,6 +202,131 @@ import Testing
         }
     }
 
+    /// Texts whose kept lines are gone make room first.
+    @Test func textsWithoutALineMakeRoomFirst() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Self.harness(on: loop) { ($0.series, $0.keptCapacity) = (1_000, 100_000) }
+            for round in 0..<20 {
+                let text = String(repeating: "t", count: 1_000)
+                let events = (0..<300).map {
+                    Self.event(harness.source, "\(round)/\($0)", text: text, at: harness.wall.now)
+                }
+                await harness.store.publish(events)
+                // Those of the newest round are there as far as there is room, at most an eighth of them gone.
+                let late = await Self.late(harness)
+                let newest = Self.newest(late.kept + late.lines)
+                #expect(newest.keys.count { $0.hasPrefix("fact/\(round)/") } >= 90, "round \(round)")
+            }
+        }
+    }
+
+    private static func relayed(_ text: String) throws -> RelayedLine {
+        let bytes = Bytes(text.utf8)
+        return RelayedLine(try LineDecoder.decode(bytes), bytes: bytes)
+    }
+
+    private static let time = "2026-03-01T12:00:00.000000Z"
+
+    private static func hello(_ run: String, _ first: Int) throws -> RelayedLine {
+        try relayed(
+            #"{"type":"hello","time":"\#(time)","format":1,"run":"\#(run)","filtered":false,"interval_s":10,"#
+                + #""history_s":120,"first_seq":\#(first),"next_seq":\#(first)}"#)
+    }
+
+    private static func stats() throws -> RelayedLine {
+        try relayed(
+            #"{"type":"stats","time":"\#(time)","as_of":0,"endpoints":[],"sources":[{"source":"s","state":"ok"},"#
+                + #"{"source":"catwatch","state":"ok"}]}"#)
+    }
+
+    private static func text(_ sequence: Int, _ key: String, run: String? = nil) throws -> RelayedLine {
+        let line = #"{"seq":\#(sequence),"time":"\#(time)","type":"s","source":"s","series":"s/\#(key)","text":"t"}"#
+        return try relayed(run.map { #"{"type":"kept","time":"\#(time)","run":"\#($0)","line":\#(line)}"# } ?? line)
+    }
+
+    private static func relay(on loop: EventLoop, _ adjust: (inout FeedState.Limits) -> Void = { _ in }) -> EventStore {
+        var limits = FeedState.Limits()
+        limits.logCapacity = 1 << 16
+        adjust(&limits)
+        return EventStore(
+            on: loop, wall: SteppedWallClock(following: loop.clock, startingAt: StoreHarness.start),
+            identity: AgentIdentity(run: "here", version: "1", started: StoreHarness.start), limits: limits,
+            isRelay: true)
+    }
+
+    private static func kept(_ store: EventStore, after: Int? = 0) async -> [Int] {
+        let (reader, _) = await store.open(nil, keptAfter: after)
+        var kept: [Int] = []
+        while let delivery = await store.dequeue(for: reader) {
+            guard case .kept(let lines) = delivery else { continue }
+            for line in lines.split(separator: 0x0A) {
+                guard case .kept(let one)? = try? LineDecoder.decode(line).body else { continue }
+                kept.append(one.line.seq ?? 0)
+            }
+        }
+        await store.close(reader)
+        return kept
+    }
+
+    /// Of another run, repeated, out of order, of the future, of a source that is not listed, in mid-stream.
+    @Test func aRelayTakesOnlyWhatMayBeKept() async throws {
+        try await withLoop(virtual: true) { loop in
+            let store = Self.relay(on: loop)
+            let unlisted = try Self.relayed(
+                #"{"type":"kept","time":"\#(Self.time)","run":"r","line":{"seq":45,"time":"\#(Self.time)","type":"x","#
+                    + #""source":"x","series":"x"}}"#)
+            await store.relay([
+                try Self.hello("r", 100), try Self.stats(), try Self.text(10, "a", run: "r"),
+                try Self.text(10, "b", run: "r"), try Self.text(9, "c", run: "r"), try Self.text(20, "a", run: "r"),
+                try Self.text(30, "d", run: "other"), unlisted, try Self.text(40, "e", run: "r"),
+            ])
+            // Old as they are: the agent has chosen them.
+            #expect(await Self.kept(store) == [20, 40])
+            #expect(await Self.kept(store, after: 20) == [40])
+            await store.relay([try Self.text(100, "a"), try Self.text(101, "f"), try Self.text(50, "g", run: "r")])
+            #expect(await Self.kept(store) == [40, 50])
+            // Missed while the connection was away: a line of the log here.
+            await store.relay([try Self.text(120, "h", run: "r"), try Self.text(130, "a")])
+            #expect(await Self.kept(store) == [40, 50])
+            #expect(await store.nextSequence == 131)
+            await store.relay([try Self.hello("next", 1), try Self.stats()])
+            #expect(await Self.kept(store).isEmpty)
+        }
+    }
+
+    @Test func aMillionKeptLinesOfAnAgentTakeNoMoreThanTheirRoom() async throws {
+        try await withLoop(virtual: true) { loop in
+            let store = Self.relay(on: loop) { ($0.series, $0.keptCapacity) = (1_000, 100_000) }
+            await store.relay([try Self.hello("r", 1 << 40), try Self.stats()])
+            for round in 0..<LongRun.rounds(short: 20, long: 1_000) {
+                await store.relay(try (1...1_000).map { try Self.text(round * 1_000 + $0, "\(round)/\($0)", run: "r") })
+            }
+            let kept = await Self.kept(store)
+            #expect(kept == kept.sorted() && (100...1_000).contains(kept.count))
+        }
+    }
+
+    /// Lines whose names are known by the index of a series that has made room.
+    @Test func aRelayedTextThatComesAgainIsASeriesOfItsOwn() async throws {
+        try await withLoop(virtual: true) { loop in
+            let store = Self.relay(on: loop) { ($0.series, $0.logCapacity) = (100, 1 << 20) }
+            await store.relay([try Self.hello("r", 1), try Self.stats()])
+            var lines = try (1...150).map { Array(try Self.text($0, "k\($0)").bytes) }
+            lines.append(Array(try Self.text(151, "k1").bytes))
+            lines.append(Array(try Self.text(152, "k150").bytes))
+            await store.relayPlain(lines)
+            let (reader, _) = await store.open(nil, from: .newest, keptAfter: 0)
+            guard case .kept(let kept)? = await store.dequeue(for: reader) else {
+                Issue.record("no kept lines")
+                return
+            }
+            let numbers = try kept.split(separator: 0x0A).compactMap { line in
+                if case .kept(let one) = try LineDecoder.decode(line).body { one.line.seq } else { nil }
+            }
+            #expect(numbers == numbers.sorted() && numbers.suffix(2) == [151, 152] && !numbers.contains(150))
+        }
+    }
+
     @Test func aLineThatIsTooDeepForAnotherComesWithoutData() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await Self.harness(on: loop)
@@ -217,6 +342,18 @@ import Testing
             }
             #expect(bodies.map { $0.data.map { String(decoding: $0, as: UTF8.self) } } == [deep, nil])
             #expect(bodies.map(\.truncated) == [false, true] && bodies.map(\.text) == [nil, "t"])
+        }
+    }
+}
+
+extension EventStore {
+    /// Relays lines as a recording's, without decoding those whose names are known.
+    fileprivate func relayPlain(_ lines: [[UInt8]]) {
+        for line in lines {
+            line.withUnsafeBufferPointer { bytes in
+                var next = PlainLine(bytes).map { RecordedLine.plain($0, bytes) }
+                relay({ next.take() }, refuse: { Issue.record("\($0)") })
+            }
         }
     }
 }

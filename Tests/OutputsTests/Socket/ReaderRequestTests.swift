@@ -114,6 +114,7 @@ import Testing
             (String(repeating: "[", count: 5_000), "JSON"), (#"{"from":1}"#, "from"), (#"{"from":"-1h"}"#, "2026"),
             (#"{"until":""}"#, "2026"), (#"{"until":null}"#, "until"), (#"{"from":"2026-02-30T00:00:00Z"}"#, "2026"),
             (#"{"from":"2026-11-22T08:30:00Z","since":1}"#, "neither"),
+            (#"{"until":"2026-11-22T08:30:00Z","kept":true}"#, "neither"),
             (#"{"until":"2026-11-22T08:30:00Z","replay":false}"#, "neither"),
             (#"{"from":"2026-11-22T08:30:00Z","until":"2026-11-22T08:30:00Z"}"#, "later"),
             (#"{"from":"\#(String(repeating: "2", count: 300))"}"#, "256"),
