@@ -50,7 +50,7 @@ export class Stream {
     #history = 120_000
     /** By series: the number of its newest line. */
     #newest = new Map()
-    /** By series: its newest line, in a `kept` line, once it is no longer in `#lines`; the oldest first. */
+    /** By series: its newest line once it is no longer in `#lines`; the oldest first. */
     #kept = new Map()
     #keptCharacters = 0
     #hello = ""
@@ -203,8 +203,7 @@ export class Stream {
             const series = seriesOf(line)
             if (series !== undefined) {
                 this.#newest.set(series, this.#last)
-                this.#keptCharacters -= this.#kept.get(series)?.length ?? 0
-                this.#kept.delete(series)
+                this.#forget(series)
             }
         } else if (line.startsWith('{"type":"hello"')) {
             this.#greet(line)
@@ -271,19 +270,22 @@ export class Stream {
 
     /** Keeps a line that goes if it is its series' newest. */
     #keep(line) {
-        const isKept = line.startsWith(keptStart)
-        const whole = isKept ? line.slice(line.indexOf(',"line":') + 8, -1) : line
-        const series = seriesOf(whole)
-        if (series === undefined || this.#newest.get(series) > parseInt(whole.slice(7, 24), 10)) return
-        const kept = isKept ? line : `${keptStart},"time":"${timeText(this.#lines.at(-1))}","run":"${this.#run}","line":${line}}`
-        this.#keptCharacters += kept.length - (this.#kept.get(series)?.length ?? 0)
-        this.#kept.set(series, kept)
+        if (line.startsWith('{"type":"kept"')) line = line.slice(line.indexOf(',"line":') + 8, -1)
+        const series = seriesOf(line)
+        if (series === undefined || this.#newest.get(series) > parseInt(line.slice(7, 24), 10)) return
+        this.#forget(series)
+        this.#kept.set(series, line)
+        this.#keptCharacters += line.length
         while (this.#keptCharacters > mostKept) {
-            const [oldest, { length }] = this.#kept.entries().next().value
-            this.#keptCharacters -= length
-            this.#kept.delete(oldest)
+            const [oldest] = this.#kept.keys()
+            this.#forget(oldest)
             this.#newest.delete(oldest)
         }
+    }
+
+    #forget(series) {
+        this.#keptCharacters -= this.#kept.get(series)?.length ?? 0
+        this.#kept.delete(series)
     }
 
     /** Sends a tab what it has not got, if it is ready for more. */
@@ -308,7 +310,8 @@ export class Stream {
 
     #begin(tab, greeting) {
         tab.cursor = this.#first
-        tab.owed = greeting.length > 0 ? [...greeting, ...this.#kept.values()] : []
+        const kept = line => `{"type":"kept","time":"${timeText(greeting[0])}","run":"${this.#run}","line":${line}}`
+        tab.owed = greeting.length > 0 ? [...greeting, ...[...this.#kept.values()].map(kept)] : []
         this.#send(tab, { start: true, text: this.#text(tab) })
     }
 
@@ -341,8 +344,7 @@ export class Stream {
     }
 }
 
-const keptStart = '{"type":"kept"'
-const head = /^\{"seq":\d+,"time":"[^"]*","type":"((?:[^"\\]|\\.)*)","source":"((?:[^"\\]|\\.)*)"(,"series":"(?:[^"\\]|\\.)*"(?:,"value")?)?/
+const head = /"type":"((?:[^"\\]|\\.)*)","source":"((?:[^"\\]|\\.)*)"(,"series":"(?:[^"\\]|\\.)*"(?:,"value")?)?/
 
 /** The series whose newest line this may be; undefined for none. Lines with a value and without are apart, as the agent has them. */
 function seriesOf(line) {
