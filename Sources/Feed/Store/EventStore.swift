@@ -1109,11 +1109,6 @@ package actor EventStore {
             return true
         case .gap: _ = state.applyUnnumbered(line)
         case .kept(let kept):
-            if let sequence = kept.line.seq, kept.run == identity.run, sequence >= state.log.nextSequence {
-                // Missed while the connection was away: a gap names the others.
-                state.relay(RelayedLine(kept.line, bytes: kept.bytes), at: moment)
-                return false
-            }
             guard kept.run == identity.run, let sequence = state.keep(kept, at: moment) else { return false }
             for reader in readers.values where !reader.isAway && sequence < reader.keptEnd {
                 guard let after = reader.keptAfter, sequence > after else { continue }

@@ -856,10 +856,17 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Keeps another agent's kept line of a source that it lists.
     ///
-    /// - Returns: its number; nil if it is not for readers.
+    /// - Returns: its number; nil if it is no kept line for readers here.
     mutating func keep(_ kept: Line.Kept, at moment: Moment) -> Int? {
-        guard let sequence = kept.line.seq, log.kept.accepts(sequence, before: log.firstSequence),
-            kept.line.flaws.isEmpty, let name = kept.line.source, let source = sources.source(named: name)
+        guard let sequence = kept.line.seq, let end = remote?.keptEnd, sequence < end else { return nil }
+        if sequence >= log.nextSequence {
+            // Missed while the connection was away: a line of the log, between gaps for the others.
+            relay(RelayedLine(kept.line, bytes: kept.bytes), at: moment)
+            remote?.keptEnd = end
+            return nil
+        }
+        guard log.kept.accepts(sequence, before: log.firstSequence), kept.line.flaws.isEmpty,
+            let name = kept.line.source, let source = sources.source(named: name)
         else { return nil }
         var value: Double?
         let index: Int?
@@ -1024,6 +1031,7 @@ package struct FeedState: ~Copyable, Sendable {
             apply(line.value, line.kind, meaning, line.time, line.sequence, moment)
         }
         remote?.lastSequence = line.sequence
+        remote?.keptEnd = 0
         append(bytes, line.sequence, moment.now)
         return true
     }

@@ -37,6 +37,8 @@ struct RemoteFeed: Sendable {
     /// The number of further endpoints and sources that did not fit in its `stats`.
     private(set) var moreEndpoints = 0
     private(set) var moreSources = 0
+    /// The number below which kept lines may come: the first of the connection's numbered lines; 0 once those come.
+    var keptEnd = 0
     /// Its newest `agent` line.
     private(set) var agent: Line.Agent?
     /// The agents of its fleet, if it is a hub.
@@ -70,7 +72,7 @@ struct RemoteFeed: Sendable {
             // The limits of our own settings: what is late, and what is kept, goes by these.
             interval = min(max(hello.interval, .seconds(1)), .seconds(3_600))
             (history, saysFleet) = (hello.history, hello.isFleet)
-            (hasBegun, hasEnded) = (true, false)
+            (hasBegun, hasEnded, keptEnd) = (true, false, hello.firstSeq)
         case .agent(let agent) where line.agent == nil: self.agent = agent
         case .gap(let gap): lastSequence = max(lastSequence, gap.to)
         case .bye: hasEnded = true
@@ -91,7 +93,7 @@ struct RemoteFeed: Sendable {
 
     /// Applies a numbered line.
     mutating func apply(_ line: Line, sequence: Int) {
-        lastSequence = sequence
+        (lastSequence, keptEnd) = (sequence, 0)
         let isEvent = if case .data = line.body { true } else { false }
         advance(to: line.time, onlyForward: isEvent || line.agent != nil)
         apply(line)
