@@ -375,8 +375,7 @@ package actor EventStore {
     /// - Parameters:
     ///   - name: its name in `agent` lines; nil to leave it out.
     ///   - start: the first line that it gets.
-    ///   - keptAfter: the number behind which it gets, before the log's lines, the newest lines of series that the log
-    ///     let go of; nil for none.
+    ///   - keptAfter: the reader first gets the kept lines above this number; nil for none.
     ///   - holdsInputs: whether it is a lossless output, for which inputs wait while it is far behind.
     ///   - call: for a reader that uses `dequeue`: called on the loop, once, when there is more after `dequeue` returned nil.
     ///     It may call `dequeue` directly. Nil for a reader that uses `next`.
@@ -387,8 +386,7 @@ package actor EventStore {
         let id = ReaderID(index: nextReader)
         nextReader += 1
         let reader = StoreReader(name: name, cursor: cursor(start), on: loop, call: call)
-        reader.keptAfter = keptAfter
-        reader.begin(at: reader.cursor, first: state.log.firstSequence)
+        reader.begin(at: reader.cursor, first: state.log.firstSequence, keptAfter: keptAfter)
         readers[id] = reader
         if holdsInputs { backpressure.addHolder(reader) }
         state.counts.readers = readers.count
@@ -549,7 +547,7 @@ package actor EventStore {
     /// - Parameters:
     ///   - start: the new position.
     ///   - run: the run of that position; during another run, the reader gets all lines. Nil for any run.
-    ///   - keptAfter: the number behind which it gets kept lines first; nil for none.
+    ///   - keptAfter: the reader first gets the kept lines above this number; nil for none.
     ///   - most: the most bytes of lines to replay, the newest ones. If it asked for older ones by sequence number, a
     ///     `gap` names those; otherwise `hello` gives the first one.
     /// - Returns: no bytes if the reader is owed a greeting anyway, which `next` returns.
@@ -558,7 +556,7 @@ package actor EventStore {
         replaying most: Int = .max
     ) -> [UInt8] {
         guard let reader = readers[id] else { return [] }
-        (reader.keptAfter, reader.owedKept) = (keptAfter, nil)
+        reader.keptAfter = keptAfter
         reader.isFiltered = isFiltered
         reader.isAway = false
         if !state.hasBegun {
@@ -567,14 +565,15 @@ package actor EventStore {
         }
         let isOfRun = run == nil || run == identity.run
         let start = isOfRun ? start : .oldest
-        if !isOfRun, keptAfter != nil { reader.keptAfter = 0 }
         reader.cursor = cursor(start)
         let first = firstReplayed(of: most)
         if reader.cursor < first {
             if case .after = start { reader.owedGap = reader.cursor...(first - 1) }
             reader.cursor = first
         }
-        reader.begin(at: reader.cursor, first: state.log.firstSequence)
+        // Numbers of another run say nothing of this one's lines.
+        let keptAfter = isOfRun ? keptAfter : keptAfter.map { _ in 0 }
+        reader.begin(at: reader.cursor, first: state.log.firstSequence, keptAfter: keptAfter)
         if reader.owesGreeting { return [] }
         reader.owesNews = false
         return greeting(isFiltered: isFiltered, from: first)
@@ -602,7 +601,7 @@ package actor EventStore {
         guard let reader = readers[id] else { return [] }
         reader.isAway = false
         reader.isFiltered = isFiltered
-        (reader.keptAfter, reader.owedKept) = (nil, nil)
+        (reader.keptAfter, reader.owedKept) = (nil, nil)  // what it read elsewhere had them
         if !state.hasBegun {
             reader.pendingStart = PendingStart(start: .after(next.sequence - 1), run: next.run)
             return []
@@ -667,8 +666,7 @@ package actor EventStore {
         var next = max(firstReplayed(of: bytes), state.log.firstSequence)
         var deliveries = [Delivery.greeting(greeting(isFiltered: false, from: next))]
         let reader = StoreReader(name: nil, cursor: next, on: loop, call: nil)
-        reader.keptAfter = 0
-        reader.begin(at: next, first: next)
+        reader.begin(at: next, first: next, keptAfter: 0)
         var room = bytes
         while room > 0, let lines = keptLines(for: reader) {
             room -= lines.count
@@ -1129,10 +1127,11 @@ package actor EventStore {
                 if reader.cursor <= last { reader.owedGap = reader.cursor...last }
                 reader.owesGreeting = true
             }
-            // Numbers of another run say nothing of this one's lines.
-            let isOfRun = isFirst && [nil, hello.run].contains(reader.pendingStart?.run)
-            if !isOfRun, reader.keptAfter != nil { reader.keptAfter = 0 }
-            reader.begin(at: reader.pendingStart?.cursor(in: hello) ?? hello.firstSeq, first: hello.firstSeq)
+            let isOfRun = isFirst && reader.pendingStart.map { $0.isOf(hello.run) } != false
+            let keptAfter = isOfRun ? reader.keptAfter : reader.keptAfter.map { _ in 0 }
+            reader.begin(
+                at: reader.pendingStart?.cursor(in: hello) ?? hello.firstSeq, first: hello.firstSeq,
+                keptAfter: keptAfter)
             reader.pendingStart = nil
             if reader.durable != nil { reader.durable = reader.cursor - 1 }
         }

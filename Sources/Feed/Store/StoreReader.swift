@@ -24,7 +24,7 @@ final class StoreReader {
     var durable: Int?
     /// The state of its output, for `agent` lines.
     var state = "ok"
-    /// The number behind which it wants kept lines, before those of the log: 0 for all, nil for none.
+    /// It first gets the kept lines above this number: 0 for all, nil for none.
     var keptAfter: Int?
     /// The numbers of the kept lines that it has yet to get; nil when it has them all.
     var owedKept: Range<Int>?
@@ -53,8 +53,8 @@ final class StoreReader {
     /// Starts at a line, after the kept lines that it wants.
     ///
     /// - Parameter first: the log's first line.
-    func begin(at cursor: Int, first: Int) {
-        self.cursor = cursor
+    func begin(at cursor: Int, first: Int, keptAfter: Int?) {
+        (self.cursor, self.keptAfter, nextKept) = (cursor, keptAfter, nil)
         keptEnd = max(cursor, first)
         owedKept = keptAfter.map { min($0.addingSaturated(1), keptEnd)..<keptEnd }
     }
@@ -73,9 +73,12 @@ struct PendingStart {
     var start: ReaderStart
     var run: String?
 
+    /// Whether it is a start in this run.
+    func isOf(_ name: String) -> Bool { run == nil || run == name }
+
     /// The sequence number of its first line in the run of this `hello`.
     func cursor(in hello: Line.Hello) -> Int {
-        guard run == nil || run == hello.run else { return hello.firstSeq }
+        guard isOf(hello.run) else { return hello.firstSeq }
         // A relayed feed's lines arrive one by one, from the oldest.
         return max(
             hello.firstSeq, start.cursor(first: hello.firstSeq, next: hello.nextSeq, asOf: hello.nextSeq - 1))

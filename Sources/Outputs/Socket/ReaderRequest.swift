@@ -24,7 +24,8 @@ package enum ReaderRequest: Sendable, Equatable {
 
         package init() {}
 
-        /// The number behind which it gets kept lines first; nil for none. Who resumes gets those that it has missed.
+        /// The reader first gets the kept lines above this number; nil for none. A reader that resumes gets the ones that it
+        /// missed.
         package var keptAfter: Int? {
             switch (kept, start) {
             case (true, _), (nil, .oldest): 0
