@@ -414,6 +414,22 @@ test("a later tab gets the newest line of each series that is no longer in the l
     assert.deepEqual(third.lines, [hello("b"), stats(0)])
 })
 
+test("a kept line of a fleet's agent is its series' newest when it comes", async () => {
+    const one = (number, series) => line(number).replace('"series":"fact"', `"series":"${series}"`)
+    const kept = text => `{"type":"kept","time":"${at(0)}","run":"a","line":${text}}`
+    const { stream } = begin()
+    sources[0].say(hello("a", 1_000), stats(9), one(1, "web1.a"), one(2, "web1.b"))
+    sources[0].say(kept(one(0, "web1.a")), kept(one(0, "web1.b")), one(3, "web1.b"))
+    for (let number = 4; number <= 1_000; number++) sources[0].say(line(number))
+    answer = { status: 200, body: `${hello("a", 1_001)}\n${stats(1_000)}\n` }
+    const other = new Tab()
+    stream.subscribe(other)
+    await settled()
+    const first = other.lines.slice(2, 4).map(text => JSON.parse(text))
+    assert.deepEqual(first.map(({ type, line }) => [type, line.seq, line.series]), [["kept", 0, "web1.a"], ["kept", 3, "web1.b"]])
+    assert.ok(!other.lines[4].startsWith('{"type":"kept"'))
+})
+
 test("kept lines are bounded, and come in pieces", async () => {
     const { stream } = begin()
     sources[0].say(hello("a", 1), stats(0))

@@ -297,9 +297,12 @@ class Connection:
         pass
 
     def see_kept(self, line):
-        """Kept lines come before all others, by ascending number, and are older than those."""
+        """Kept lines come before all others, by ascending number, and are older than those, but for those of a fleet's agents."""
         need(line["run"] == self.hello["run"], "is of another run than hello")
         seq = line["line"]["seq"]
+        if seq == 0:
+            need("agent" in line["line"] and "origin_seq" in line["line"], "keeps a line without a number")
+            return
         need(seq > self.kept, f"keeps number {seq} behind {self.kept}")
         need(seq < self.hello["next_seq"], f"keeps number {seq}, which is not there yet")
         need(not self.resumed or self.expected is None, "comes behind numbered lines")

@@ -27,6 +27,16 @@ package struct EventBatch: Sendable {
         var data = Piece()
         /// The flaws of its data, which are mended already, or left out.
         var flaws: JSONFlaws = []
+
+        /// One of its pieces; nil if it is absent.
+        ///
+        /// - Parameter bytes: those of its batch.
+        @inline(__always)
+        func lend(_ piece: Piece, of bytes: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8>? {
+            guard piece.length >= 0 else { return nil }
+            let start = offset + Int(piece.start)
+            return UnsafeBufferPointer(rebasing: bytes[start..<start + Int(piece.length)])
+        }
     }
 
     private(set) var records: [Record] = []

@@ -218,7 +218,7 @@ extension FeedState {
         return makeRoom(forSource: name, at: moment).map { fleet[$0].name }
     }
 
-    /// Adds the item of an agent's line to the batch, except `stats` and breaches.
+    /// Adds the item of an agent's line to the batch, except kept lines, `stats` and breaches.
     ///
     /// - Returns: whether to notify readers of a source of this agent.
     mutating func add(
@@ -238,7 +238,7 @@ extension FeedState {
             batch.add(
                 own(.lost(Lost(run: run, numbers: numbers))), from: LineOrigin(id, LineID(run, 0), stream: stream))
         case .complaint(let failure): batch.add(own(.error(failure)), from: LineOrigin(id))
-        case .stats, .breach: break
+        case .kept, .stats, .breach: break
         }
         return false
     }
@@ -282,6 +282,21 @@ extension FeedState {
         batch.add(Event(time: line.time, source: source, body: body), from: origin, isCut: isCut)
         if case .data(let data) = line.body, let pointer = data.valuePointer { batch.setValuePointer(pointer) }
         return isNews
+    }
+
+    /// Keeps an agent's kept line of a source that it lists, if it is its series' newest here.
+    ///
+    /// - Parameter isMissed: whether it is newer than all numbered lines of the agent that came.
+    /// - Returns: whether readers are to get it.
+    mutating func keep(
+        _ line: Line, _ place: LineID, isMissed: Bool, of id: MemberID, stream: Int?, at moment: Moment
+    ) -> Bool {
+        guard let source = line.source.flatMap({ self.source(named: $0, of: id) }), !isRetired(source) else {
+            return false
+        }
+        var batch = EventBatch()
+        _ = add(line, LineOrigin(id, place, stream: stream), to: &batch, at: moment)
+        return keep(batch, isMissed: isMissed, at: moment)
     }
 
     /// Applies an agent's list of its sources.

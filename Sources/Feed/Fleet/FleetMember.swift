@@ -9,6 +9,8 @@ package struct FleetMember: Sendable {
     package enum Item: Sendable {
         /// A line that gets a sequence number here; its source is one of the agent's own, without the agent's name.
         case line(Line, LineID, clock: Timestamp?)
+        /// A kept line; `isMissed` when it is newer than all numbered lines that came.
+        case kept(Line, LineID, isMissed: Bool)
         /// These lines of the agent never came, or were refused.
         case lost(run: String, ClosedRange<Int>)
         /// The state of its sources.
@@ -33,6 +35,8 @@ package struct FleetMember: Sendable {
     var way: SourceID?
     /// Its series here. Their clock follows `clock` when the lines are published.
     var closings = WindowClosings()
+    /// The number of its series without values here.
+    var texts = 0
     package private(set) var clock: MemberClock
     package private(set) var marks: RunMarks
     /// The agent's state.
@@ -41,6 +45,12 @@ package struct FleetMember: Sendable {
     private var message: Int?
     /// The run of its lines: from its `hello`, or from the stream message.
     private var run: String?
+    /// The number below which kept lines may come: the first of the connection's numbered lines; 0 once those come.
+    private var keptEnd = 0
+    /// The number of the last kept line of the connection.
+    private var lastKept = 0
+    /// Whether the kept lines are here that were there when this process met the agent.
+    package private(set) var knowsKept = false
     /// The number of numbered lines received again.
     package private(set) var repeated = 0
     /// The number of its lines of unknown types, which were passed over.
@@ -127,6 +137,7 @@ package struct FleetMember: Sendable {
             guard let run, bye.run == run, let last = bye.lastSeq, marks[run] != nil else { return }
             miss(through: last, of: run, from: 1, into: &items)
         case .refusal: break
+        case .kept(let kept): keep(kept, into: &items)
         default:
             guard let run, let sequence = line.seq else { return }
             guard sequence < .max else { return complainOfNumber(into: &items) }
@@ -167,6 +178,21 @@ package struct FleetMember: Sendable {
             return items.append(.breach("it is a fleet itself"))
         }
         hear(of: new.run)
+        (keptEnd, lastKept) = (new.firstSeq, 0)
+    }
+
+    /// Takes a kept line: before the numbered lines of a connection and below them, by ascending number, or in mid-stream
+    /// where a stream carries them. It changes no position, and nothing is lost where it is refused.
+    private mutating func keep(_ kept: Line.Kept, into items: inout [Item]) {
+        guard let run, kept.run == run, let sequence = kept.line.seq, sequence > 0, let source = kept.line.source
+        else { return }
+        let mark = marks[run] ?? 0
+        let end = message == nil ? keptEnd : max(keptEnd, mark.addingSaturated(1))
+        guard sequence < end, message != nil || sequence > lastKept else { return }
+        lastKept = sequence
+        if let (refusal, message) = fault(in: kept.line) { return complain(refusal, message, into: &items) }
+        guard sources.contains(source) else { return }
+        items.append(.kept(kept.line, LineID(run, sequence), isMissed: sequence > mark))
     }
 
     /// Starts the run of this message, which the lines that follow belong to, even without a `hello`.
@@ -196,6 +222,7 @@ package struct FleetMember: Sendable {
         if let newest = marks.places.last, newest.run != place.run, marks[place.run] != nil { state.contest(at: wall) }
         if place.sequence > mark + 1 { lose(mark + 1...place.sequence - 1, of: place.run, into: &items) }
         marks.advance(to: place)
+        (keptEnd, knowsKept) = (0, true)
         position = AgentPosition(name, place, stream: message)
         let isData = if case .data = line.body { true } else { false }
         clock.hear(line.time, isData: isData, wall: wall)
@@ -304,8 +331,17 @@ package struct FleetMember: Sendable {
 
     // MARK: What a line may say
 
-    /// The fault in a line that no agent would send; nil when there is none.
+    /// The reason to refuse a line; nil when there is none.
     private mutating func refusal(of line: Line) -> (Refusal, message: String)? {
+        if let fault = fault(in: line) { return fault }
+        guard let source = line.source, addSource(source) else {
+            return (.sources, "has more than \(mostSources) sources: lines of further ones are lost")
+        }
+        return nil
+    }
+
+    /// The fault in a line that no agent would send; nil when there is none.
+    private func fault(in line: Line) -> (Refusal, message: String)? {
         func shown(_ text: String) -> String { "\"\(Sanitizer.visible(text, limit: 64))\"" }
         switch line.body {
         case .lost, .peer: return (.fleet, "sends what only a fleet says")
@@ -325,9 +361,6 @@ package struct FleetMember: Sendable {
             guard data.series.utf8.elementsEqual(source.utf8) || Self.key(of: data.series, in: source) != nil else {
                 return (.series, "sends a series that is not of its source \(shown(source)): \(shown(data.series))")
             }
-        }
-        guard addSource(source) else {
-            return (.sources, "has more than \(mostSources) sources: lines of further ones are lost")
         }
         return nil
     }

@@ -386,7 +386,7 @@ package actor EventStore {
         let id = ReaderID(index: nextReader)
         nextReader += 1
         let reader = StoreReader(name: name, cursor: cursor(start), on: loop, call: call)
-        reader.begin(at: reader.cursor, first: state.log.firstSequence, keptAfter: keptAfter)
+        reader.begin(at: reader.cursor, first: state.log.firstSequence, keptAfter: keptAfter, of: state.log.kept)
         readers[id] = reader
         if holdsInputs { backpressure.addHolder(reader) }
         state.counts.readers = readers.count
@@ -469,7 +469,26 @@ package actor EventStore {
             }
             if !lines.isEmpty { return lines }
         }
-        return nil
+        return foreignLines(for: reader)
+    }
+
+    /// Returns the next of the foreign kept lines for a reader; nil when it has them all.
+    private func foreignLines(for reader: StoreReader) -> [UInt8]? {
+        guard let start = reader.nextArrival, start < state.log.kept.nextArrival, !reader.awaitsNews else { return nil }
+        reader.nextArrival = state.log.kept.nextArrival
+        let (now, feedTime) = (wall.now, feedTime)
+        var lines: [UInt8] = []
+        state.log.kept.forEachArrival(from: start) { arrival, series, line in
+            if lines.count >= Self.keptSlice {
+                reader.nextArrival = arrival
+                return false
+            }
+            if state.isCurrent(series, 0, at: feedTime, { line.withUnsafeBytes { LineHead($0)?.time } }) {
+                lines += ControlLine.kept(time: now, run: identity.run, line: line)
+            }
+            return true
+        }
+        return lines.isEmpty ? nil : lines
     }
 
     /// Returns the greeting that many readers get one after the other: encoded once, as long as no line is added in
@@ -532,7 +551,10 @@ package actor EventStore {
 
     private func oweNews() {
         sharedGreeting = nil
-        for reader in readers.values where !reader.owesGreeting { reader.owesNews = true }
+        for reader in readers.values {
+            reader.awaitsNews = false
+            if !reader.owesGreeting { reader.owesNews = true }
+        }
     }
 
     /// Makes a reader's current or next call of `next` return `interrupted`.
@@ -573,7 +595,7 @@ package actor EventStore {
         }
         // Numbers of another run say nothing of this one's lines.
         let keptAfter = isOfRun ? keptAfter : keptAfter.map { _ in 0 }
-        reader.begin(at: reader.cursor, first: state.log.firstSequence, keptAfter: keptAfter)
+        reader.begin(at: reader.cursor, first: state.log.firstSequence, keptAfter: keptAfter, of: state.log.kept)
         if reader.owesGreeting { return [] }
         reader.owesNews = false
         return greeting(isFiltered: isFiltered, from: first)
@@ -602,6 +624,7 @@ package actor EventStore {
         reader.isAway = false
         reader.isFiltered = isFiltered
         (reader.keptAfter, reader.owedKept) = (nil, nil)  // what it read elsewhere had them
+        if reader.nextArrival != nil { reader.nextArrival = state.log.kept.arrival(after: next.sequence - 1) }
         if !state.hasBegun {
             reader.pendingStart = PendingStart(start: .after(next.sequence - 1), run: next.run)
             return []
@@ -666,7 +689,7 @@ package actor EventStore {
         var next = max(firstReplayed(of: bytes), state.log.firstSequence)
         var deliveries = [Delivery.greeting(greeting(isFiltered: false, from: next))]
         let reader = StoreReader(name: nil, cursor: next, on: loop, call: nil)
-        reader.begin(at: next, first: next, keptAfter: 0)
+        reader.begin(at: next, first: next, keptAfter: 0, of: state.log.kept)
         var room = bytes
         while room > 0, let lines = keptLines(for: reader) {
             room -= lines.count
@@ -966,8 +989,14 @@ package actor EventStore {
         let stream = message?.sequence
         let items = state.fleet.process(lines, from: id, by: message, at: moment)
         var batch = EventBatch()
+        var hasKept = false
+        defer { if hasKept { wakes.callAll(linesBelow: state.log.nextSequence) } }
         for item in items {
             switch item {
+            case .kept(let line, let place, let isMissed):
+                await publish(batch, waitingUntil: nil)
+                batch = EventBatch()
+                if state.keep(line, place, isMissed: isMissed, of: id, stream: stream, at: moment) { hasKept = true }
             case .stats(let stats):
                 // Lines before it belong to the earlier state of the sources.
                 await publish(batch, waitingUntil: nil)
@@ -1024,6 +1053,8 @@ package actor EventStore {
             }
         }
         news = (timer, due)
+        guard due <= now.advanced(by: .seconds(1)) else { return }
+        for reader in readers.values { reader.awaitsNews = true }
     }
 
     // MARK: Another agent's feed
@@ -1107,7 +1138,9 @@ package actor EventStore {
             return true
         case .gap: _ = state.applyUnnumbered(line)
         case .kept(let kept):
-            guard kept.run == identity.run, let sequence = state.keep(kept, at: moment) else { return false }
+            guard kept.run == identity.run else { return false }
+            if kept.line.seq == 0 { return state.keepForeign(kept, at: moment) }
+            guard let sequence = state.keep(kept, at: moment) else { return false }
             for reader in readers.values where !reader.isAway && sequence < reader.keptEnd {
                 guard let after = reader.keptAfter, sequence > after else { continue }
                 reader.owedKept = min(reader.owedKept?.lowerBound ?? sequence, sequence)..<reader.keptEnd
@@ -1131,7 +1164,7 @@ package actor EventStore {
             let keptAfter = isOfRun ? reader.keptAfter : reader.keptAfter.map { _ in 0 }
             reader.begin(
                 at: reader.pendingStart?.cursor(in: hello) ?? hello.firstSeq, first: hello.firstSeq,
-                keptAfter: keptAfter)
+                keptAfter: keptAfter, of: KeptLines(capacity: 0))
             reader.pendingStart = nil
             if reader.durable != nil { reader.durable = reader.cursor - 1 }
         }

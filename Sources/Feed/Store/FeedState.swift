@@ -160,6 +160,12 @@ package struct FeedState: ~Copyable, Sendable {
             if isGone { log.kept.remove(index) }
             return isGone
         }
+        guard fleet.count > 0 else { return }
+        for member in 0..<fleet.count { fleet[MemberID(index: member)].texts = 0 }
+        for index in series.indices where series[index].source >= 0 && series[index].kind == .text {
+            let owner = Int(series[index].owner)
+            if owner >= 0 { fleet[MemberID(index: owner)].texts += 1 }
+        }
     }
 
     // MARK: Events
@@ -247,15 +253,9 @@ package struct FeedState: ~Copyable, Sendable {
         let time = limited(record.time, moment.wall)
         if sources.state(of: source) != .ok { sources.setState(.ok, of: source, stateTime(time, moment)) }
 
-        // In bounds: `EventBatch` has these bytes where its records say.
-        func lend(_ piece: EventBatch.Piece) -> UnsafeBufferPointer<UInt8>? {
-            guard piece.length >= 0 else { return nil }
-            let start = record.offset + Int(piece.start)
-            return UnsafeBufferPointer(rebasing: bytes[start..<start + Int(piece.length)])
-        }
-        let key = lend(record.key)
-        let text = lend(record.text)
-        let data = lend(record.data)
+        let key = record.lend(record.key, of: bytes)
+        let text = record.lend(record.text, of: bytes)
+        let data = record.lend(record.data, of: bytes)
         let value = record.value.isNaN ? nil : record.value
         var isPlain = false
         if let index = seriesIndex(source, kind: value == nil ? .text : .data, key: key, moment) {
@@ -501,7 +501,8 @@ package struct FeedState: ~Copyable, Sendable {
         _ source: SourceID, _ kind: SeriesKind, _ key: UnsafeBufferPointer<UInt8>?, _ moment: Moment
     ) -> Int? {
         if kind == .text {
-            if series.isFull(of: .text) { removeTexts() }
+            let isShareUsed = currentMember >= 0 && texts(of: currentMember) >= limits.memberSeries
+            if isShareUsed || series.isFull(of: .text) { removeTexts(isShareUsed: isShareUsed) }
         } else if currentMember >= 0, fleet[closings: currentMember].series.count >= limits.memberSeries {
             refusedForeignSeries += 1
             refuse(
@@ -518,19 +519,41 @@ package struct FeedState: ~Copyable, Sendable {
                 source, kind, key: key.map { .init($0) }, owner: currentMember, generation: lastGeneration,
                 ring: newRing)
         else { return nil }
-        if kind != .text { fleet[closings: currentMember].add(series: index) }
+        if kind != .text {
+            fleet[closings: currentMember].add(series: index)
+        } else if currentMember >= 0 {
+            fleet[MemberID(index: Int(currentMember))].texts += 1
+        }
+        log.kept.setOwner(currentMember, of: index)
         counts.series = series.count
         return index
     }
 
+    /// The number of an agent's series without values.
+    private func texts(of member: Int32) -> Int { fleet[MemberID(index: Int(member))].texts }
+
     /// Makes room for series without values, as the texts of a source may have other keys with each answer: those whose
-    /// lines are gone, and those with the oldest lines, if possible of the agent that needs the room.
-    private mutating func removeTexts() {
-        let most = max(1, limits.series / 8)
-        var gone = Set(series.indices.filter { series[$0].kind == .text && log.kept.newest(of: $0) == 0 })
+    /// lines are gone, and those with the oldest lines, of the agent that has the most.
+    ///
+    /// - Parameter isShareUsed: whether the current agent has as many as it may have: then only its own make room.
+    private mutating func removeTexts(isShareUsed: Bool) {
+        let most = max(1, (isShareUsed ? limits.memberSeries : limits.series) / 8)
+        var counts: [Int32: Int] = [:]
+        for index in series.indices where series[index].source >= 0 && series[index].kind == .text {
+            counts[series[index].owner, default: 0] += 1
+        }
+        // Of as many, the current one's.
+        let owner =
+            isShareUsed
+            ? currentMember
+            : counts.max { ($0.value, $0.key == currentMember ? 1 : 0) < ($1.value, $1.key == currentMember ? 1 : 0) }?
+                .key
+        func makesRoom(_ index: Int) -> Bool {
+            series[index].source >= 0 && series[index].kind == .text && (!isShareUsed || series[index].owner == owner)
+        }
+        var gone = Set(series.indices.filter { makesRoom($0) && log.kept.newest(of: $0) == 0 })
         if gone.count < most {
-            let own = log.kept.oldest(atMost: most) { series[$0].kind == .text && series[$0].owner == currentMember }
-            gone.formUnion(own.isEmpty ? log.kept.oldest(atMost: most) { series[$0].kind == .text } : own)
+            gone.formUnion(log.kept.oldest(atMost: most) { makesRoom($0) && series[$0].owner == owner })
         }
         removeSeries { index, _ in gone.contains(index) }
     }
@@ -854,6 +877,114 @@ package struct FeedState: ~Copyable, Sendable {
     // Bound: age of the newest line of a source without complete answers, such as a stream | a day | left out
     private static let longestKept = Duration.seconds(86_400)
 
+    /// Keeps the line of an agent's event, which has no number here, if it is its series' newest.
+    ///
+    /// - Parameters:
+    ///   - batch: one event.
+    ///   - isMissed: whether it is newer than the agent's numbered lines that came.
+    /// - Returns: whether it is kept.
+    mutating func keep(_ batch: EventBatch, isMissed: Bool, at moment: Moment) -> Bool {
+        guard let record = batch.records.first, let origin = batch.origins.first else { return false }
+        listen(to: origin, at: record.time, moment)
+        defer {
+            currentMember = -1
+            encoder.setTail([])
+        }
+        let source = SourceID(index: Int(record.source))
+        let time = isFuture(record.time, moment.wall) ? moment.wall : record.time
+        guard
+            let (index, value, line) = record.other < 0
+                ? foreignDatum(record, batch, at: time, moment)
+                : foreignLine(batch.others[Int(record.other)].body, of: source, at: time, moment),
+            let line = LineMending.nestable(line.dropLast())
+        else { return false }
+        guard keepForeign(line, in: index, at: time, isMissed: isMissed) else { return false }
+        if let value, series[index].ring.newest.map({ $0.lastTime < time }) ?? true {
+            // Without a line for its window, which had one at its agent.
+            let sequence = log.nextSequence
+            if case .full = series.record(value, in: index, at: time, sequence: sequence, now: time) {
+                flush(index, moment)
+                _ = series.record(value, in: index, at: time, sequence: sequence, now: time)
+            }
+            series[index].ring.complete(now: time) { _ in }
+        }
+        return true
+    }
+
+    /// The series and the line, which has the number 0, of an agent's data event; nil when there is no room for the series.
+    private mutating func foreignDatum(
+        _ record: EventBatch.Record, _ batch: EventBatch, at time: Timestamp, _ moment: Moment
+    ) -> (index: Int, value: Double?, line: [UInt8])? {
+        let source = SourceID(index: Int(record.source))
+        let value = record.value.isNaN ? nil : record.value
+        let prefix = sources.prefix(of: source.index, type: batch.origins[0].type)
+        return batch.bytes.withUnsafeBufferPointer { bytes in
+            prefix.withUnsafeBufferPointer { prefix in
+                let (key, text, data) = (
+                    record.lend(record.key, of: bytes), record.lend(record.text, of: bytes),
+                    record.lend(record.data, of: bytes)
+                )
+                guard let index = seriesIndex(source, kind: value == nil ? .text : .data, key: key, moment) else {
+                    return nil
+                }
+                let names = LineEncoder.Names(
+                    prefix: prefix, key: key.map { LineEncoder.cut($0, at: SeriesTable.longestKey) },
+                    isPlain: series[index].isPlain)
+                let most = encoder.mostDatum(names: names.most, text: text?.count ?? 0, data: data?.count ?? 0)
+                let line = LineWriter.bytes(atMost: most) {
+                    $0 = encoder.datum(
+                        value: value, text: text, data: data, flaws: record.flaws, sequence: 0, time: time,
+                        names: names,
+                        to: $0)
+                }
+                return (index, value, line)
+            }
+        }
+    }
+
+    /// The same for an answer or a sample of memory.
+    private mutating func foreignLine(
+        _ body: Event.Body, of source: SourceID, at time: Timestamp, _ moment: Moment
+    ) -> (index: Int, value: Double?, line: [UInt8])? {
+        func line(_ body: some LineBody) -> [UInt8] {
+            let name = sources.name(of: source.index)
+            return LineWriter.bytes(atMost: encoder.most(body, source: name)) {
+                $0 = encoder.line(body, sequence: 0, time: time, source: name, to: $0)
+            }
+        }
+        switch body {
+        case .latency(var sample):
+            sample.endpoint = LineEncoder.cut(sample.endpoint)
+            sample.ms = LineWriter.readBack(milliseconds: sample.ms)
+            return seriesIndex(source, kind: .latency, key: nil, moment).map { ($0, sample.ms, line(sample)) }
+        case .memory(let sample):
+            return seriesIndex(source, kind: .memory, key: nil, moment).map {
+                ($0, Double(sample.resident), line(sample))
+            }
+        default: return nil
+        }
+    }
+
+    /// Keeps a line without a number here, if it is its series' newest.
+    private mutating func keepForeign(_ line: [UInt8], in index: Int, at time: Timestamp, isMissed: Bool) -> Bool {
+        if let known = log.newestLine(of: index) {
+            let knownTime = known.withUnsafeBytes { LineHead($0)?.time }
+            guard knownTime.map({ $0 < time }) ?? true || isMissed && known != line else { return false }
+        }
+        return log.kept.add(foreign: line, of: index, next: log.nextSequence)
+    }
+
+    /// Keeps the kept line of an agent of the relayed fleet.
+    ///
+    /// - Returns: whether readers are to get it.
+    mutating func keepForeign(_ kept: Line.Kept, at moment: Moment) -> Bool {
+        guard kept.line.agent != nil, kept.line.flaws.isEmpty, let (index, value) = remoteSeries(of: kept.line, moment),
+            keepForeign(Array(kept.bytes), in: index, at: kept.line.time, isMissed: false)
+        else { return false }
+        if let value { keep(value, in: index, at: kept.line.time, 0) }
+        return true
+    }
+
     /// Keeps another agent's kept line of a source that it lists.
     ///
     /// - Returns: its number; nil if it is no kept line for readers here.
@@ -866,26 +997,26 @@ package struct FeedState: ~Copyable, Sendable {
             return nil
         }
         guard log.kept.accepts(sequence, before: log.firstSequence), kept.line.flaws.isEmpty,
-            let name = kept.line.source, let source = sources.source(named: name)
-        else { return nil }
-        var value: Double?
-        let index: Int?
-        switch kept.line.body {
-        case .data(let data):
-            value = data.value
-            index = remoteSeries(of: source, value == nil ? .text : .data, data.series, moment)
-        case .latency(let sample):
-            value = sample.ms
-            index = remoteSeries(of: source, .latency, nil, moment)
-        case .memory(let sample):
-            value = Double(sample.resident)
-            index = remoteSeries(of: source, .memory, nil, moment)
-        default: return nil
-        }
-        guard let index, log.kept.add(Array(kept.bytes), of: index, sequence: sequence, before: log.firstSequence)
+            let (index, value) = remoteSeries(of: kept.line, moment),
+            log.kept.add(Array(kept.bytes), of: index, sequence: sequence, before: log.firstSequence)
         else { return nil }
         if let value { keep(value, in: index, at: kept.line.time, sequence) }
         return sequence
+    }
+
+    /// The series of a relayed kept line of a source that is listed, and the line's value; nil when there is none.
+    private mutating func remoteSeries(of line: Line, _ moment: Moment) -> (index: Int, value: Double?)? {
+        guard let source = line.source.flatMap({ sources.source(named: $0) }) else { return nil }
+        switch line.body {
+        case .data(let data):
+            return remoteSeries(of: source, data.value == nil ? .text : .data, data.series, moment).map {
+                ($0, data.value)
+            }
+        case .latency(let sample): return remoteSeries(of: source, .latency, nil, moment).map { ($0, sample.ms) }
+        case .memory(let sample):
+            return remoteSeries(of: source, .memory, nil, moment).map { ($0, Double(sample.resident)) }
+        default: return nil
+        }
     }
 
     /// Drops lines that are too old.

@@ -4,13 +4,28 @@
 /// log lets go of are always the first that are not kept yet.
 struct KeptLines: Sendable {
     private struct Entry {
-        /// The number of its newest line; 0 for none.
+        /// The number of its newest line; 0 for none. A foreign line has that of the kept line before it, or −1.
         var sequence = 0
         /// The series before and after it in the order; −1 for none.
         var older: Int32 = -1
         var newer: Int32 = -1
         /// Whether the line is in `lines`.
         var isKept = false
+    }
+
+    private struct Kept {
+        var line: [UInt8]
+        /// Its number among all foreign lines; nil for a line of our own.
+        var arrival: Int?
+    }
+
+    /// A line of an agent of a fleet that came as a kept one, and so has no number here.
+    private struct Arrival {
+        let series: Int32
+        /// Its number among all foreign lines.
+        let number: Int
+        /// The number of the line that came next.
+        let next: Int
     }
 
     // Bound: the newest line of each series that the log has let go of | 8 MiB (`--kept-bytes`) | the oldest ones go
@@ -26,9 +41,19 @@ struct KeptLines: Sendable {
     /// The first series in the order whose newest line the log still has; −1 for none.
     private var firstInLog: Int32 = -1
     /// The kept lines, by series.
-    private var lines: [Int32: [UInt8]] = [:]
+    private var lines: [Int32: Kept] = [:]
+    // Bound: foreign kept lines that were replaced since | as many as there are, and 64 | removed
+    /// The foreign lines in their order, and some that are gone.
+    private var arrivals: [Arrival] = []
+    /// The number of elements at which to remove those that are gone.
+    private var mostArrivals = 64
+    /// The number of the next foreign line.
+    private(set) var nextArrival = 0
     /// The memory of the kept lines, in bytes.
     private(set) var bytes = 0
+    /// The agents that the series belong to, by series, and how many bytes each has here; empty without agents of a fleet.
+    private var owners: [Int32] = []
+    private var shares: [Int32: Int] = [:]
     /// The number of kept lines that were dropped because there were too many.
     private(set) var dropped = 0
 
@@ -39,6 +64,21 @@ struct KeptLines: Sendable {
 
     /// The number of a series' newest line; 0 for none.
     func newest(of series: Int) -> Int { series < entries.count ? entries[series].sequence : 0 }
+
+    /// Sets the agent of a fleet that a new series belongs to; −1 for none.
+    mutating func setOwner(_ owner: Int32, of series: Int) {
+        guard owner >= 0 || !owners.isEmpty else { return }
+        if series >= owners.count { owners.append(contentsOf: repeatElement(-1, count: series - owners.count + 1)) }
+        if owner >= 0, shares.isEmpty { shares[-1] = bytes }
+        owners[series] = owner
+    }
+
+    private func owner(of series: Int32) -> Int32 { Int(series) < owners.count ? owners[Int(series)] : -1 }
+
+    private mutating func count(_ bytes: Int, of series: Int32) {
+        self.bytes += bytes
+        if !owners.isEmpty { shares[owner(of: series), default: 0] += bytes }
+    }
 
     /// Records that line `sequence`, which the log gets next, is a series' newest.
     @inline(__always)
@@ -53,7 +93,7 @@ struct KeptLines: Sendable {
 
     private mutating func moveToEnd(_ series: Int, _ sequence: Int) {
         reserve(series)
-        if entries[series].sequence > 0 { unlink(series) }
+        if entries[series].sequence != 0 { unlink(series) }
         link(series, behind: newest, sequence)
         if firstInLog < 0 { firstInLog = Int32(truncatingIfNeeded: series) }
     }
@@ -65,7 +105,7 @@ struct KeptLines: Sendable {
 
     /// Forgets a series.
     mutating func remove(_ series: Int) {
-        guard series < entries.count, entries[series].sequence > 0 else { return }
+        guard series < entries.count, entries[series].sequence != 0 else { return }
         unlink(series)
         entries[series] = Entry()
     }
@@ -74,7 +114,9 @@ struct KeptLines: Sendable {
     @inline(__always)
     private mutating func unlink(_ series: Int) {
         let entry = entries[series]
-        if entry.isKept, let line = lines.removeValue(forKey: Int32(series)) { bytes -= line.count + Self.overhead }
+        if entry.isKept, let kept = lines.removeValue(forKey: Int32(series)) {
+            count(-kept.line.count - Self.overhead, of: Int32(series))
+        }
         if Int(firstInLog) == series { firstInLog = entry.newer }
         if entry.older >= 0 { entries[Int(entry.older)].newer = entry.newer } else { oldest = entry.newer }
         if entry.newer >= 0 { entries[Int(entry.newer)].older = entry.older } else { newest = entry.older }
@@ -108,7 +150,7 @@ struct KeptLines: Sendable {
     /// - Parameter end: the first number that the log has.
     func accepts(_ sequence: Int, before end: Int) -> Bool {
         let last = lastKept
-        return sequence < end && sequence > (last >= 0 ? entries[Int(last)].sequence : 0)
+        return sequence < end && sequence > (last >= 0 ? max(0, entries[Int(last)].sequence) : 0)
     }
 
     /// The last series in the order whose line is kept; −1 for none.
@@ -130,19 +172,77 @@ struct KeptLines: Sendable {
         return lines[Int32(series)] != nil
     }
 
-    private mutating func store(_ line: [UInt8]?, of series: Int32) {
-        guard let line else { return remove(Int(series)) }
-        lines[series] = line
-        entries[Int(series)].isKept = true
-        bytes += line.count + Self.overhead
-        while bytes > capacity, oldest != firstInLog {
-            dropped += 1
-            remove(Int(oldest))
+    /// Keeps a line that has no number here as its series' newest.
+    ///
+    /// - Parameter next: the number of the line that the log gets next.
+    /// - Returns: whether there is room for it.
+    mutating func add(foreign line: [UInt8], of series: Int, next: Int) -> Bool {
+        remove(series)
+        reserve(series)
+        let last = lastKept
+        link(series, behind: last, last >= 0 ? entries[Int(last)].sequence : -1)
+        let index = Int32(truncatingIfNeeded: series)
+        if arrivals.count >= mostArrivals {
+            arrivals.removeAll { lines[$0.series]?.arrival != $0.number }
+            mostArrivals = 2 * arrivals.count + 64
+        }
+        arrivals.append(Arrival(series: index, number: nextArrival, next: next))
+        nextArrival += 1
+        store(line, of: index, arrival: nextArrival - 1)
+        return lines[index] != nil
+    }
+
+    /// The first foreign line that came after a numbered line; the next one if there is none.
+    func arrival(after sequence: Int) -> Int { arrivals.first { $0.next > sequence }?.number ?? nextArrival }
+
+    /// Calls `body` with the foreign lines from a number on, in their order, until it returns false.
+    func forEachArrival(from number: Int, _ body: (_ arrival: Int, _ series: Int, _ line: [UInt8]) -> Bool) {
+        let start = arrivals.lastIndex { $0.number < number }.map { $0 + 1 } ?? 0
+        for arrival in arrivals[start...] {
+            guard let kept = lines[arrival.series], kept.arrival == arrival.number else { continue }
+            if !body(arrival.number, Int(arrival.series), kept.line) { return }
         }
     }
 
+    private mutating func store(_ line: [UInt8]?, of series: Int32, arrival: Int? = nil) {
+        guard let line else { return remove(Int(series)) }
+        lines[series] = Kept(line: line, arrival: arrival)
+        entries[Int(series)].isKept = true
+        count(line.count + Self.overhead, of: series)
+        if owners.isEmpty {
+            while bytes > capacity, oldest != firstInLog {
+                dropped += 1
+                remove(Int(oldest))
+            }
+        } else if bytes > capacity {
+            dropOldest(downTo: capacity - capacity / 16)
+        }
+    }
+
+    /// Drops the oldest lines of those agents of a fleet that have more bytes than the others leave to each.
+    private mutating func dropOldest(downTo most: Int) {
+        var (rest, share, others) = (most, most, shares.count)
+        for bytes in shares.values.sorted() {
+            share = rest / others
+            if bytes > share { break }
+            (rest, others) = (rest - bytes, others - 1)
+        }
+        var index = oldest
+        while index >= 0, index != firstInLog {
+            let next = entries[Int(index)].newer
+            if shares[owner(of: index)] ?? 0 > share {
+                dropped += 1
+                remove(Int(index))
+            }
+            index = next
+        }
+    }
+
+    /// A series' newest line, if it is kept.
+    func line(of series: Int) -> [UInt8]? { lines[Int32(truncatingIfNeeded: series)]?.line }
+
     /// Calls `body` with the series whose newest lines have numbers in a range, by ascending number, until it returns
-    /// false.
+    /// false; not with foreign lines.
     ///
     /// - Parameters:
     ///   - start: the series with the first of these numbers, if known.
@@ -155,7 +255,12 @@ struct KeptLines: Sendable {
         if let start, newest(of: start) == numbers.lowerBound { index = Int32(start) }
         while index >= 0, entries[Int(index)].sequence < numbers.upperBound {
             let entry = entries[Int(index)]
-            if entry.sequence >= numbers.lowerBound, !body(Int(index), entry.sequence, lines[index]) { return }
+            let kept = lines[index]
+            if kept?.arrival == nil, entry.sequence >= numbers.lowerBound,
+                !body(Int(index), entry.sequence, kept?.line)
+            {
+                return
+            }
             index = entry.newer
         }
     }

@@ -260,6 +260,13 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         }
     }
 
+    /// A series' newest line; nil for none.
+    func newestLine(of series: Int) -> [UInt8]? {
+        if let kept = kept.line(of: series) { return kept }
+        let sequence = kept.newest(of: series)
+        return sequence > 0 ? chunks[chunkIndex(of: sequence)].line(sequence) : nil
+    }
+
     /// Whether the chunk at `index` exceeds the capacity, with those before it gone, when the log gets `more` bytes.
     ///
     /// A line with a chunk of its own does not push out held lines: it may be as long as the log.

@@ -30,6 +30,10 @@ final class StoreReader {
     var owedKept: Range<Int>?
     /// The series that the first of these is of; nil if unknown.
     var nextKept: Int?
+    /// The next foreign kept line that it gets; nil if it gets none.
+    var nextArrival: Int?
+    /// Whether it is to be greeted soon, because of new sources; it gets foreign kept lines, which may be of those, after that.
+    var awaitsNews = false
     /// The number below which it gets kept lines instead of those of the log.
     var keptEnd = 1
     /// Lines of an ended run that it has missed.
@@ -52,9 +56,12 @@ final class StoreReader {
 
     /// Starts at a line, after the kept lines that it wants.
     ///
-    /// - Parameter first: the log's first line.
-    func begin(at cursor: Int, first: Int, keptAfter: Int?) {
+    /// - Parameters:
+    ///   - first: the log's first line.
+    ///   - kept: the kept lines.
+    func begin(at cursor: Int, first: Int, keptAfter: Int?, of kept: borrowing KeptLines) {
         (self.cursor, self.keptAfter, nextKept) = (cursor, keptAfter, nil)
+        nextArrival = keptAfter.map { $0 > 0 ? kept.arrival(after: $0) : 0 }
         keptEnd = max(cursor, first)
         owedKept = keptAfter.map { min($0.addingSaturated(1), keptEnd)..<keptEnd }
     }

@@ -70,7 +70,8 @@ package actor AttachInput {
         }
         // The greeting and a replay come first all the same; the store leaves out what it has.
         try await peer.follow(
-            behind: { await store.newestRelayed }, prefix: "no agent to attach to: ", window: { nil },
+            resuming: { await store.newestRelayed.map { FeedResumption(behind: $0) } },
+            prefix: "no agent to attach to: ", window: { nil },
             receive: { items in
                 try await self.pass(items)
                 return nil

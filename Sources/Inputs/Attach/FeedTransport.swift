@@ -3,10 +3,10 @@ package import Reactor
 
 /// How to reach another agent's feed: a source of its bytes.
 package protocol FeedTransport: Sendable {
-    /// Opens the feed, resuming behind `position` if given.
+    /// Opens the feed, resuming as given, else from the start.
     ///
     /// - Throws: an error whose description says why the feed is unavailable; `CancellationError`.
-    func open(behind position: LineID?) async throws -> LoopBound<any ByteStream>
+    func open(_ resumption: FeedResumption?) async throws -> LoopBound<any ByteStream>
 
     /// Forwards a poll request for a source of the agent over the open stream; must not wait.
     func ask(_ source: String, _ request: PollRequest, on stream: any ByteStream) -> Asking
@@ -15,6 +15,18 @@ package protocol FeedTransport: Sendable {
     var greetsFirst: Bool { get }
     /// Whether the stream ends when the peer vanishes; otherwise silence must be taken for its end.
     var showsItsEnd: Bool { get }
+}
+
+/// How a connection to another agent goes on after an earlier one.
+package struct FeedResumption: Sendable, Equatable {
+    /// The last line that came.
+    package var line: LineID
+    /// Whether all kept lines are wanted, because this process has none; otherwise those after `line`.
+    package var wantsAllKept: Bool
+
+    package init(behind line: LineID, wantsAllKept: Bool = false) {
+        (self.line, self.wantsAllKept) = (line, wantsAllKept)
+    }
 }
 
 /// The result of forwarding a poll request to another agent.
@@ -44,16 +56,18 @@ package struct SocketFeed: FeedTransport {
     package var greetsFirst: Bool { true }
     package var showsItsEnd: Bool { true }
 
-    package func open(behind position: LineID?) async throws -> LoopBound<any ByteStream> {
+    package func open(_ resumption: FeedResumption?) async throws -> LoopBound<any ByteStream> {
         let stream: any ByteStream
         do {
             stream = try connect(loop)
         } catch {
             throw FeedTransportFault(description: (error as? SystemError)?.reason ?? "\(error)")
         }
-        guard let position else { return LoopBound(stream) }
+        guard let resumption else { return LoopBound(stream) }
         do {
-            try await stream.write(all: RequestLine.resume(after: position.sequence, of: position.run))
+            let line = resumption.line
+            try await stream.write(
+                all: RequestLine.resume(after: line.sequence, of: line.run, withAllKept: resumption.wantsAllKept))
         } catch {
             stream.close()
             guard let error = error as? SystemError else { throw error }

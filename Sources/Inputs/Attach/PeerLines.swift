@@ -146,20 +146,21 @@ final class PeerReader {
     /// Follows the feed until the task is cancelled, or `lost` returns false.
     ///
     /// - Parameters:
-    ///   - position: the line behind which the feed resumes; nil for all there is.
+    ///   - resumption: returns how the feed goes on; nil for all there is.
     ///   - prefix: precedes the message of a server that cannot be reached by HTTP.
     ///   - window: the width of the agent's windows; nil if it may be silent for any time.
     ///   - receive: receives lines and faults in their order; returns the reason to stop, if there is one.
     ///   - lost: is told why a connection has ended, and the pause before the next one; returns whether there is one.
     func follow(
-        behind position: () async -> LineID?, prefix: String = "", isolation: isolated any Actor = #isolation,
+        resuming resumption: () async -> FeedResumption?, prefix: String = "",
+        isolation: isolated any Actor = #isolation,
         window: () -> Duration?, receive: ([PeerLines.Item]) async throws -> PeerEnding?,
         lost: (PeerEnding, _ pause: Duration) async -> Bool
     ) async throws(CancellationError) {
         while true {
             let ending: PeerEnding
             do {
-                ending = try await connect(behind: await position(), prefix, window: window, receive: receive)
+                ending = try await connect(await resumption(), prefix, window: window, receive: receive)
             } catch {
                 throw CancellationError()
             }
@@ -189,12 +190,12 @@ final class PeerReader {
     ///
     /// - Throws: `CancellationError`.
     private func connect(
-        behind position: LineID?, _ prefix: String, isolation: isolated any Actor = #isolation,
+        _ resumption: FeedResumption?, _ prefix: String, isolation: isolated any Actor = #isolation,
         window: () -> Duration?, receive: ([PeerLines.Item]) async throws -> PeerEnding?
     ) async throws -> PeerEnding {
         let stream: any ByteStream
         do {
-            stream = try await transport.open(behind: position).value
+            stream = try await transport.open(resumption).value
         } catch let error as CancellationError {
             throw error
         } catch let failure as HTTPFailure {
@@ -208,7 +209,7 @@ final class PeerReader {
             self.stream = nil
         }
         do {
-            return try await read(stream, isResuming: position != nil, window: window, receive: receive)
+            return try await read(stream, isResuming: resumption != nil, window: window, receive: receive)
         } catch let error as SystemError {
             return PeerEnding(code: .reset, reason: "the connection to the agent broke: \(error.reason)")
         }

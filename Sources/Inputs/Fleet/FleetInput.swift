@@ -55,7 +55,10 @@ package actor FleetInput: Input {
     private func read(_ id: MemberID) async throws(CancellationError) {
         try await store.waitForPositions()
         try await peer.follow(
-            behind: { await store.member(id).place }, window: { self.interval },
+            resuming: {
+                let member = await store.member(id)
+                return member.place.map { FeedResumption(behind: $0, wantsAllKept: !member.knowsKept) }
+            }, window: { self.interval },
             receive: { await self.receive($0, id) },
             lost: { ending, pause in
                 await self.report(ending, id, retryIn: pause)

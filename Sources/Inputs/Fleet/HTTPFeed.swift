@@ -23,8 +23,13 @@ package struct HTTPFeed: FeedTransport {
 
     private var peer: String { request.endpoint.authority }
 
-    package func open(behind position: LineID?) async throws -> LoopBound<any ByteStream> {
-        let (stream, head) = try await exchange { Self.head(of: request, $0, behind: position) }
+    package func open(_ resumption: FeedResumption?) async throws -> LoopBound<any ByteStream> {
+        var (stream, head) = try await exchange { Self.head(of: request, $0, resumption) }
+        if let resumption, resumption.wantsAllKept, Self.status(head) == "400" {
+            // An agent that has no kept lines yet refuses to be asked for them.
+            stream.value.close()
+            (stream, head) = try await exchange { Self.head(of: request, $0, FeedResumption(behind: resumption.line)) }
+        }
         if let failure = Self.failure(head, of: peer) {
             stream.value.close()
             throw failure
@@ -57,9 +62,12 @@ package struct HTTPFeed: FeedTransport {
         }
     }
 
-    /// Returns the request for the feed behind `position`.
-    static func head(of request: HTTPRequest, _ target: WebSocketTarget, behind position: LineID?) -> [UInt8] {
-        let query = position.map { "?since=\($0.sequence)&run=\($0.run)" } ?? ""
+    /// Returns the request for the feed.
+    static func head(of request: HTTPRequest, _ target: WebSocketTarget, _ resumption: FeedResumption?) -> [UInt8] {
+        let query =
+            resumption.map {
+                "?since=\($0.line.sequence)&run=\($0.line.run)\($0.wantsAllKept ? "&kept=1" : "")"
+            } ?? ""
         return head("GET \(base(target))/feed\(query)", ["Accept: application/x-ndjson"], of: request, target)
     }
 
@@ -141,9 +149,13 @@ package struct HTTPFeed: FeedTransport {
         } catch {
             throw HTTPFailure(.closed, "\(peer) was not asked")
         }
-        let status = head.split(separator: " ", maxSplits: 2).dropFirst().first.map(String.init) ?? ""
+        let status = Self.status(head)
         guard status == "202" else {
             throw HTTPFailure(.status, "\(peer) does not poll \(source): it answers with status \(status.prefix(3))")
         }
+    }
+
+    private static func status(_ head: String) -> Substring {
+        head.split(separator: " ", maxSplits: 2).dropFirst().first ?? ""
     }
 }

@@ -32,7 +32,8 @@ function read(text, isNested) {
         const end = text[start] === "{" ? walkObject(text, start, 1, members) : refuse()
         if (space(text, end) !== text.length) return null
         const type = need(string(members, "type"))
-        const seq = integer(members, "seq", 1)
+        // 0 is the number of a fleet's kept lines: those of its agents.
+        const seq = integer(members, "seq", isNested ? 0 : 1)
         const line = { seq, time: need(time(members, "time")), type, source: string(members, "source"), kind: "", body: null, agent: null, isForwarded: false }
         // Anybody's key in lines of an older version, and of no meaning there.
         if (members.get("agent")?.startsWith('"')) line.agent = string(members, "agent")

@@ -211,6 +211,10 @@ export class Stream {
             this.#stats = line
         } else if (line.startsWith('{"type":"gap"')) {
             this.#last = Math.max(this.#last, JSON.parse(line).to)
+        } else if (line.startsWith('{"type":"kept"')) {
+            // One of a fleet's agent may come at any time, and is its series' newest.
+            const kept = keptIn(line)
+            if (kept.startsWith('{"seq":0,')) this.#newest.delete(seriesOf(kept))
         } else if (line.startsWith('{"type":"bye"')) {
             this.#ending = `the agent has ended: ${JSON.parse(line).reason}`
         } else if (line.startsWith('{"type":"error"')) {
@@ -270,7 +274,7 @@ export class Stream {
 
     /** Keeps a line that goes if it is its series' newest. */
     #keep(line) {
-        if (line.startsWith('{"type":"kept"')) line = line.slice(line.indexOf(',"line":') + 8, -1)
+        if (line.startsWith('{"type":"kept"')) line = keptIn(line)
         const series = seriesOf(line)
         if (series === undefined || this.#newest.get(series) > parseInt(line.slice(7, 24), 10)) return
         this.#forget(series)
@@ -345,6 +349,11 @@ export class Stream {
 }
 
 const head = /"type":"((?:[^"\\]|\\.)*)","source":"((?:[^"\\]|\\.)*)"(,"series":"(?:[^"\\]|\\.)*"(?:,"value")?)?/
+
+/** The line in a `kept` line. */
+function keptIn(line) {
+    return line.slice(line.indexOf(',"line":') + 8, -1)
+}
 
 /** The series whose newest line this may be; undefined for none. Lines with a value and without are apart, as the agent has them. */
 function seriesOf(line) {

@@ -194,6 +194,8 @@ final class ReaderWitness {
         guard kind == .socket || kind == .events, let run = current?.run, line.text("\"run\":\"") == run,
             let sequence = line.integer("\"line\":{\"seq\":"), let start = line.text.firstRange(of: "\"line\":")
         else { return accuse("gets a kept line out of place: \(line.text)") }
+        // Of an agent of a fleet, at any time.
+        if sequence == 0 { return }
         if sequence <= lastKept { accuse("gets the kept line \(sequence) behind \(lastKept)") }
         lastKept = sequence
         guard let record = records[run], record.last >= sequence else { return }

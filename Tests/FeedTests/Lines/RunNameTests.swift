@@ -38,6 +38,9 @@ import Testing
     @Test func saysWhatIsAskedFor() {
         func text(_ line: [UInt8]) -> String { String(decoding: line, as: UTF8.self) }
         #expect(text(RequestLine.resume(after: 41, of: "ab-12")) == "{\"since\":41,\"run\":\"ab-12\"}\n")
+        #expect(
+            text(RequestLine.resume(after: 41, of: "a", withAllKept: true))
+                == "{\"since\":41,\"run\":\"a\",\"kept\":true}\n")
         #expect(text(RequestLine.poll("fact", PollRequest())) == "{\"poll\":\"fact\"}\n")
         #expect(text(RequestLine.poll("fib", PollRequest(n: 500))) == "{\"poll\":\"fib\",\"n\":500}\n")
     }

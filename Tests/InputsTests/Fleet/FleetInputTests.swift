@@ -123,13 +123,31 @@ import Testing
     @Test func aJournalThatIsSlowIsWaitedForAndTheAgentAskedForWhatItDoesNotHave() async throws {
         let came = try await Self.run(for: .seconds(3), behind: [AgentPosition("web1", LineID("a", 4))]) { _, peer in
             try await peer.value.shakeHands(Self.answer)
-            #expect(peer.value.request.hasPrefix("GET /feed?since=4&run=a HTTP/1.0\r\n"))
+            // Of what came to another process, this one has no kept lines.
+            #expect(peer.value.request.hasPrefix("GET /feed?since=4&run=a&kept=1 HTTP/1.0\r\n"))
             try await Self.write([PeerLinesTests.hello("a")] + [4, 5].map { PeerLinesTests.fact($0) }, to: peer)
             try await Self.stay(peer)
         }
         #expect(came.origins == [5])
         #expect(came.said("error").count == 1 && came.said("error")[0].contains("waits for the journal"))
         #expect(came.said("recovered").count == 1 && came.said("recovered")[0].contains(#""source":"catwatch""#))
+    }
+
+    /// An agent of a version without kept lines.
+    @Test func anAgentThatRefusesToBeAskedForKeptLinesIsAskedWithout() async throws {
+        let came = try await Self.run(for: .seconds(3), behind: [AgentPosition("web1", LineID("a", 4))]) {
+            number, peer in
+            if number == 0 {
+                try await peer.value.shakeHands("HTTP/1.1 400 Bad Request\r\n\r\n")
+                return peer.value.close()
+            }
+            try await peer.value.shakeHands(Self.answer)
+            #expect(peer.value.request.hasPrefix("GET /feed?since=4&run=a HTTP/1.0\r\n"))
+            try await Self.write([PeerLinesTests.hello("a"), PeerLinesTests.fact(5)], to: peer)
+            try await Self.stay(peer)
+        }
+        #expect(came.attempts.count == 2 && came.origins == [5])
+        #expect(came.said("error").allSatisfy { !$0.contains("web1") }, "\(came.said("error"))")
     }
 
     @Test func whatCannotBeHadIsSaidOnceAndTriedOn() async throws {

@@ -18,7 +18,7 @@ import Testing
         var request = HTTPRequest(url: url)
         request.headers = ["Authorization: Bearer secret"]
         let target = try #require(WebSocketTarget(url: url))
-        let feed = Self.text(HTTPFeed.head(of: request, target, behind: LineID("r1", 41)))
+        let feed = Self.text(HTTPFeed.head(of: request, target, FeedResumption(behind: LineID("r1", 41))))
         #expect(feed.first == "GET \(path)/feed?since=41&run=r1 HTTP/1.0")
         #expect(feed.contains("Authorization: Bearer secret") && feed.suffix(2) == ["", ""])
         let poll = Self.text(HTTPFeed.poll("é/a b?", PollRequest(n: 500), by: request, target))
@@ -40,7 +40,7 @@ import Testing
             request.headers = header.map { [$0] } ?? []
             request.credentials = own.map { HTTPRequest.Credentials(name: $0, password: "secret") }
             let target = try #require(WebSocketTarget(url: url))
-            let fields = Self.text(HTTPFeed.head(of: request, target, behind: nil)).filter {
+            let fields = Self.text(HTTPFeed.head(of: request, target, nil)).filter {
                 $0.lowercased().hasPrefix("authorization:")
             }
             #expect(fields == (header ?? basic.map { "Authorization: \($0)" }).map { [$0] } ?? [])

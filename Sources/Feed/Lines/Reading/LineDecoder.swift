@@ -23,7 +23,8 @@ package enum LineDecoder {
             let (decoded, flaws) = try LineMembers.with(line: bytes) { members throws(LineFault) in
                 let type = try members.string(.type)
                 var line = Line(
-                    seq: try members.intIfAny(.seq, from: 1), time: try members.time(.time), type: type,
+                    // 0 is the number of a fleet's kept lines: those of its agents.
+                    seq: try members.intIfAny(.seq, from: isNested ? 0 : 1), time: try members.time(.time), type: type,
                     source: try members.stringIfAny(.source),
                     body: try body(type, members, in: line, isNested: isNested),
                     // In lines of an older version anyone may have written these keys; they mean nothing there.

@@ -3,10 +3,13 @@ package import Reactor
 /// The lines that a reader of a socket sends: docs/wire-format.md, Requests.
 package enum RequestLine {
     /// Asks to resume after a line of a run.
-    package static func resume(after sequence: Int, of run: String) -> [UInt8] {
+    ///
+    /// - Parameter keepsAll: whether to send all kept lines, and not only those after that line.
+    package static func resume(after sequence: Int, of run: String, withAllKept keepsAll: Bool = false) -> [UInt8] {
         line(atMost: run.utf8.count) { writer in
             writer.integer("since", sequence)
             writer.string("run", run)
+            if keepsAll { writer.raw(",\"kept\":true") }
         }
     }
 
