@@ -186,13 +186,16 @@ package struct FleetMember: Sendable {
     private mutating func keep(_ kept: Line.Kept, into items: inout [Item]) {
         guard let run, kept.run == run, let sequence = kept.line.seq, sequence > 0, let source = kept.line.source
         else { return }
-        let mark = marks[run] ?? 0
-        let end = message == nil ? keptEnd : max(keptEnd, mark.addingSaturated(1))
-        guard sequence < end, message != nil || sequence > lastKept else { return }
-        lastKept = sequence
+        let mark = marks[run]
+        if message == nil {
+            guard sequence < keptEnd, sequence > lastKept else { return }
+            lastKept = sequence
+        } else {
+            guard sequence <= mark ?? Int.max - 1 else { return }
+        }
         if let (refusal, message) = fault(in: kept.line) { return complain(refusal, message, into: &items) }
         guard sources.contains(source) else { return }
-        items.append(.kept(kept.line, LineID(run, sequence), isMissed: sequence > mark))
+        items.append(.kept(kept.line, LineID(run, sequence), isMissed: message == nil && sequence > mark ?? 0))
     }
 
     /// Starts the run of this message, which the lines that follow belong to, even without a `hello`.

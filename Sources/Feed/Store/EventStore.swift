@@ -472,6 +472,31 @@ package actor EventStore {
         return foreignLines(for: reader)
     }
 
+    /// Returns the kept lines behind a number, for an output that says them again and again.
+    ///
+    /// - Parameters:
+    ///   - most: the most lines.
+    ///   - bytes: the most bytes, unless the first line alone has more.
+    /// - Returns: how many lines, and the number of the last one; no lines when there are no more.
+    package func keptLines(
+        after sequence: Int, atMost most: Int, bytes: Int
+    ) -> (lines: [UInt8], count: Int, last: Int) {
+        let (now, feedTime) = (wall.now, feedTime)
+        var (lines, count, last): ([UInt8], Int, Int) = ([], 0, sequence)
+        let end = state.log.firstSequence
+        guard sequence < end - 1 else { return (lines, count, last) }
+        state.log.forEachNewest(in: sequence + 1..<end, from: nil) { series, sequence, line in
+            guard state.isCurrent(series, sequence, at: feedTime, { line.withUnsafeBytes { LineHead($0)?.time } })
+            else { return true }
+            let kept = ControlLine.kept(time: now, run: identity.run, line: line)
+            guard count == 0 || count < most && lines.count + kept.count <= bytes else { return false }
+            lines += kept
+            (count, last) = (count + 1, sequence)
+            return true
+        }
+        return (lines, count, last)
+    }
+
     /// Returns the next of the foreign kept lines for a reader; nil when it has them all.
     private func foreignLines(for reader: StoreReader) -> [UInt8]? {
         guard let start = reader.nextArrival, start < state.log.kept.nextArrival, !reader.awaitsNews else { return nil }

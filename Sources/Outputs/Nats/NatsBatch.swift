@@ -44,6 +44,17 @@ struct NatsBatch {
     var isEmpty: Bool { piece.bytes.isEmpty }
     var isFull: Bool { piece.bytes.count >= capacity }
 
+    /// The most bytes of kept lines to add: half of the message, as the rest is for lines of the log.
+    var roomForKept: Int { max(0, capacity / 2 - piece.bytes.count) }
+
+    /// Adds kept lines, or one line that may be longer than there is room for; false when the next message is to have it.
+    mutating func add(kept lines: [UInt8]) -> Bool {
+        guard lines.count <= roomForKept || isEmpty else { return false }
+        // One that fits no message is left out.
+        if lines.count <= longest { piece.bytes += lines }
+        return true
+    }
+
     /// Adds a line of our own about the connection.
     mutating func add(_ line: [UInt8], naming numbers: ClosedRange<Int>? = nil) {
         piece.bytes += line

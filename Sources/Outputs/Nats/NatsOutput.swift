@@ -30,6 +30,14 @@ package actor NatsOutput {
     /// Nil while the feed's agent is unknown.
     private var nextGreeting: LoopInstant?
     private var nextMessage: LoopInstant
+    /// When the kept lines are published next; nil while the feed's agent is unknown.
+    private var nextKept: LoopInstant?
+    /// The kept line behind which that goes on, and how many may still be published in this period.
+    private var kept = (after: 0, left: 0)
+    /// The number of lines of the log that were published in this period.
+    private var published = 0
+    /// Whether the batch may get kept lines: once for each message, or lines of the log would have to wait.
+    private var mayAddKept = false
     /// Whether the feed is a fleet's, which is not published because it might come back in a circle.
     private var isFleet = false
     private var isEnded = false
@@ -56,6 +64,13 @@ package actor NatsOutput {
 
     /// How often `hello` and `stats` are published; readers that join later learn these within this time.
     package static let greetingPeriod = Duration.seconds(60)
+    /// How often the kept lines are published.
+    package static let keptPeriod = Duration.seconds(15 * 60)
+    // Bound: kept lines published in 15 minutes | 1,000, or a tenth of the lines of the log in that time | the others come in
+    //   the next ones
+    /// The least that may be published in a period, and the share of other lines.
+    private static let leastKept = 1_000
+    private static let keptShare = 10
     /// How often a conflict is checked again.
     private static let conflictPause = Duration.seconds(10)
     /// The pause for a server that is behind the others.
@@ -152,6 +167,7 @@ package actor NatsOutput {
     private func gather(_ reader: ReaderID) async throws {
         pieces = []
         batch.begin(room: room)
+        mayAddKept = true
         while true {
             if batch.isEmpty, let nextGreeting, loop.clock.now >= nextGreeting { owesGreeting = true }
             let isFull = await fill(reader)
@@ -171,6 +187,7 @@ package actor NatsOutput {
                 guard batch.isEmpty else { return true }
                 await greet(reader)
             }
+            if mayAddKept, kept.left > 0 { await addKept() }
             if batch.isFull { return true }
             if rest != nil {
                 if addRest() { return true }
@@ -199,11 +216,37 @@ package actor NatsOutput {
     /// Starts a message with `hello` and `stats`.
     private func greet(_ reader: ReaderID) async {
         let now = await store.run
-        if now != run { (run, stored) = (now, 0) }
+        if now != run {
+            (run, stored, published) = (now, 0, 0)
+            (nextKept, kept) = (nil, (0, 0))
+        }
         owesGreeting = false
         guard await !isOfFleet(reader) else { return }
         batch.add(await store.greeting(isFiltered: false, atMost: batch.capacity))
         nextGreeting = loop.clock.now.advanced(by: Self.greetingPeriod)
+        // Behind a greeting, which tells readers that come later of the sources.
+        if !settings.sendsLines, nextKept.map({ $0 <= loop.clock.now }) ?? true { await beginKept() }
+    }
+
+    /// Begins to publish the kept lines again, where that ended, or from the start.
+    private func beginKept() async {
+        kept.left = max(Self.leastKept, published / Self.keptShare)
+        published = 0
+        if await store.keptLines(after: kept.after, atMost: 1, bytes: 0).count == 0 { kept.after = 0 }
+        // Until there are any, with each greeting.
+        let hasAny = await store.keptLines(after: kept.after, atMost: 1, bytes: 0).count > 0
+        nextKept = hasAny ? loop.clock.now.advanced(by: Self.keptPeriod) : nil
+    }
+
+    /// Adds the next kept lines to the batch.
+    private func addKept() async {
+        mayAddKept = false
+        let next = await store.keptLines(after: kept.after, atMost: kept.left, bytes: batch.roomForKept)
+        if next.count == 0 {
+            kept = (0, 0)
+        } else if batch.add(kept: next.lines) {
+            kept = (next.last, kept.left - next.count)
+        }
     }
 
     /// Whether the feed is a fleet's, which only a line may reveal; reports it once.
@@ -224,7 +267,9 @@ package actor NatsOutput {
         let intake = span.withUnsafeBytes { batch.add(UnsafeRawBufferPointer(rebasing: $0[done...]), from: next) }
         let taken: (bytes: Int, lines: Int)
         switch intake {
-        case .taken(let bytes, let lines): taken = (bytes, lines)
+        case .taken(let bytes, let lines):
+            taken = (bytes, lines)
+            published += lines
         case .tooLong(let bytes):
             leaveOut(next, bytes)
             taken = (bytes, 1)

@@ -146,6 +146,51 @@ import Testing
         try await withLoop(virtual: true) { loop in try await body(Fleet(on: loop, stream)) }
     }
 
+    // MARK: Kept lines
+
+    private static func kept(_ number: Int, _ key: String, run: String = "r1") -> String {
+        #"{"type":"kept","time":"2023-11-14T22:13:20Z","run":"\#(run)","line":{"seq":\#(number),"#
+            + #""time":"2023-11-14T22:03:20Z","type":"fact","source":"fact","series":"fact/\#(key)","text":"t"}}"#
+    }
+
+    private static let stats =
+        #"{"type":"stats","time":"2023-11-14T22:13:20Z","as_of":0,"endpoints":[],"sources":[{"source":"fact","state":"ok"}]}"#
+
+    /// They come at any time, again and again, and change no position.
+    @Test func keptLinesOfAStreamAreKept() async throws {
+        let stream = MemoryStream()
+        stream.setTime(Self.now)
+        try stream.publish(Self.message([Self.kept(3, "unlisted")]))
+        try stream.publish(Self.message([Self.hello("r1"), Self.stats, Self.kept(1, "a"), Self.kept(2, "b")]))
+        try stream.publish(Self.message([Self.fact(7)], last: 7))
+        try stream.publish(
+            Self.message([
+                Self.kept(3, "c"), Self.kept(8, "future"), Self.kept(4, "other", run: "r2"), Self.kept(1, "a"),
+            ]))
+        try stream.publish(Self.message([Self.fact(8)], last: 8))
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading {
+                let (reader, _) = await fleet.store.open(nil, keptAfter: 0)
+                try await fleet.pass(.seconds(5))
+                var keys: [String] = []
+                while let delivery = await fleet.store.dequeue(for: reader) {
+                    guard case .kept(let lines) = delivery else { continue }
+                    keys += try lines.split(separator: 0x0A).compactMap {
+                        guard case .kept(let kept) = try LineDecoder.decode($0).body,
+                            case .data(let data) = kept.line.body
+                        else { return nil }
+                        return data.series
+                    }
+                }
+                #expect(keys == ["web1.fact/a", "web1.fact/b", "web1.fact/c"])
+                #expect(try await fleet.values() == [7, 8])
+                let member = await fleet.store.member(fleet.store.member("web1"))
+                #expect(member.lost == 0 && member.place == LineID("r1", 8) && member.repeated == 0)
+                #expect(await fleet.store.knownPositions.map(\.stream) == [5])
+            }
+        }
+    }
+
     // MARK: What comes
 
     @Test func everyAgentIsASourceThatIsCalledWhatItsSubjectSays() async throws {

@@ -209,6 +209,89 @@ import Testing
         }
     }
 
+    // MARK: Kept lines
+
+    /// The numbers of the kept lines in each message that has some, and when it came.
+    private static func kept(_ messages: [NatsMessage]) throws -> [[Int]] {
+        try messages.map {
+            try lines($0).compactMap { if case .kept(let kept) = $0.body { kept.line.seq } else { nil } }
+        }.filter { !$0.isEmpty }
+    }
+
+    /// Publishes a line for each of some series, of which the log then has none any more.
+    private static func publishSeries(_ count: Int, _ stage: FeedStage) async throws {
+        let events = (0..<count).map {
+            Event(
+                time: stage.wall.now, source: stage.source,
+                body: .data(Datum(key: Bytes("k\($0)".utf8), text: Bytes("t".utf8))))
+        }
+        await stage.store.publish(events)
+        try await stage.loop.sleep(for: .seconds(1))
+        try await publish(10, times: 20, text: 1_000, stage)
+    }
+
+    /// Publishes lines so slowly that none is missed.
+    private static func publish(_ count: Int, times: Int, text: Int = 0, _ stage: FeedStage) async throws {
+        for _ in 0..<times {
+            await stage.publish(count, text: text)
+            try await stage.loop.sleep(for: .milliseconds(300))
+        }
+    }
+
+    @Test func keptLinesArePublishedEveryQuarterOfAnHour() async throws {
+        let stream = MemoryStream()
+        try await Self.publish(to: MemoryBroker(stream), logCapacity: 1 << 16) { agent in
+            try await Self.publishSeries(50, agent.stage)
+            #expect(try Self.kept(stream.stored).isEmpty)
+            try await agent.stage.loop.sleep(for: .seconds(60))
+            #expect(try Self.kept(stream.stored) == [Array(1...50)])
+            try await agent.stage.loop.sleep(for: .seconds(14 * 60))
+            #expect(try Self.kept(stream.stored).count == 1)
+            try await agent.stage.loop.sleep(for: .seconds(60))
+            #expect(try Self.kept(stream.stored) == [Array(1...50), Array(1...50)])
+            // Behind a greeting, so that it is known whose sources they are of.
+            for message in stream.stored {
+                let types = try Self.lines(message).map(\.type)
+                if let first = types.firstIndex(of: "kept") { #expect(types[..<first] == ["hello", "stats"]) }
+            }
+        }
+        let numbers = try Self.numbers(stream.stored)
+        #expect(numbers.missed.isEmpty && numbers.kept == Array(1...numbers.kept.count), "\(numbers)")
+    }
+
+    @Test func keptLinesAreAtMostAThousandOrATenth() async throws {
+        let stream = MemoryStream()
+        try await Self.publish(to: MemoryBroker(stream), logCapacity: 1 << 20) { agent in
+            try await Self.publishSeries(3_500, agent.stage)
+            try await Self.publish(80, times: 10, text: 1_000, agent.stage)
+            func count() throws -> [Int] { try Self.kept(stream.stored).flatMap(\.self) }
+            try await agent.stage.loop.sleep(for: .seconds(70))
+            #expect(try count() == Array(1...1_000))
+            try await Self.publish(1_000, times: 15, agent.stage)
+            try await agent.stage.loop.sleep(for: .seconds(900))
+            #expect(try count() == Array(1...2_500))
+            // Each message has room for other lines as well.
+            #expect(try Self.kept(stream.stored).allSatisfy { $0.count < 1_000 })
+            try await agent.stage.loop.sleep(for: .seconds(900))
+            #expect(try count() == Array(1...3_500))
+            // Then from the start.
+            try await agent.stage.loop.sleep(for: .seconds(900))
+            #expect(try count() == Array(1...3_500) + Array(1...1_000))
+        }
+        #expect(try Self.numbers(stream.stored).missed.isEmpty)
+    }
+
+    @Test func whoWantsALineAMessageGetsNoKeptLines() async throws {
+        let stream = MemoryStream()
+        var settings = Self.settings
+        settings.sendsLines = true
+        try await Self.publish(to: MemoryBroker(stream), settings, logCapacity: 1 << 16) { agent in
+            try await Self.publishSeries(50, agent.stage)
+            try await agent.stage.loop.sleep(for: .seconds(1_000))
+        }
+        #expect(try Self.kept(stream.stored).isEmpty)
+    }
+
     @Test func aChangeOfSourcesIsToldAtOnce() async throws {
         let stream = MemoryStream()
         try await Self.publish(to: MemoryBroker(stream)) { agent in
