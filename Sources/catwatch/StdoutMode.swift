@@ -7,7 +7,7 @@ enum StdoutMode: Sendable, Equatable {
     case view
     /// Successive frames of the view as text, on a terminal without cursor movement.
     case frames
-    /// One frame or page, then the end.
+    /// One frame, the page, or the newest lines, then the end.
     case once(OnceForm)
     /// Lines of JSON.
     case ndjson
@@ -17,7 +17,7 @@ enum StdoutMode: Sendable, Equatable {
     /// - Throws: `UsageError` when the requested output needs a terminal, or must not go to one.
     init(_ options: Options, capabilities: TerminalCapabilities, isTerminal: Bool) throws(UsageError) {
         if let form = options[\.once] {
-            guard form == .text || !isTerminal else {
+            guard form != .html || !isTerminal else {
                 throw UsageError(
                     "stdout is a terminal; have it written to a file: > incident.html",
                     option: SettingTable.rows.once.flag)

@@ -39,6 +39,48 @@ import Testing
             #expect(metrics.contains(#"catwatch_series_value{source="seldom""#))
             let once = try await stage.finish(["--attach=\(socket)", "--once"])
             #expect(once.ending == .exited(0) && once.outputText.contains("seldom"))
+            let newest = try await stage.finish(["--attach=\(socket)", "--once=ndjson"])
+            #expect(newest.ending == .exited(0))
+            try await stage.validate(newest.output, expectBye: false)
+            func sources(_ output: String) -> [Substring] {
+                output.split(separator: "\n").filter {
+                    $0.contains(#","series":""#) || $0.contains(#""type":"latency""#)
+                }
+            }
+            for type in ["seldom", "large", "latency"] {
+                let lines = sources(newest.outputText).filter { $0.contains(#""type":"\#(type)""#) }
+                // Two sources have latencies.
+                #expect(
+                    lines.count == (type == "latency" ? 2 : 1) && lines.allSatisfy { $0.hasPrefix(#"{"type":"kept""#) })
+            }
+            // A fleet that begins now knows it, by both ways, and so does one that is attached to that fleet.
+            let hub = "\(stage.folder)/hub"
+            let fleet = try await stage.write(
+                """
+                {"output": "none", "listen": "\(hub)", "sources": [
+                  {"kind": "feed", "name": "a", "url": "unix:\(socket)"}, {"kind": "feed", "name": "b", "url": "\(page)"}
+                ]}
+                """, to: "fleet.jsonc")
+            for words in [["-c", fleet, "--listen=\(hub)2"], ["--attach=\(hub)"]] {
+                if words.count == 1 {
+                    _ = try await stage.catwatch(["-c", fleet])
+                    try await stage.wait(for: "the socket") { access(hub, F_OK) == 0 }
+                    // It is there before its agents are.
+                    try await stage.wait(for: "both agents") {
+                        try await stage.finish(["--attach=\(hub)", "--once=ndjson"]).outputText.contains(
+                            #""agent":"b""#)
+                    }
+                }
+                let run = try await stage.finish(words + ["--once=ndjson"])
+                for agent in ["a", "b"] {
+                    let lines = run.outputText.split(separator: "\n").filter {
+                        $0.hasPrefix(#"{"type":"kept""#) && $0.contains(#""series":"\#(agent).seldom""#)
+                    }
+                    #expect(
+                        lines.count == 1 && lines[0].contains(#""agent":"\#(agent)","origin_run":""#), "\(run.errors)")
+                }
+                try await stage.validate(run.output, expectBye: false)
+            }
             // What a reader of the socket gets is whole, in order, and of the format.
             let read = try await Finished(of: stage.bash("timeout 1 curl -sN -m 1 '\(page)feed' | head -n 5"))
             try await stage.validate(read.output, expectBye: false)

@@ -15,6 +15,9 @@ struct Fleet: Sendable {
 
     var count: Int { members.count }
 
+    /// Whether all agents with an open connection have sent the lines that were there when they greeted.
+    var isReplayed: Bool { members.allSatisfy { $0.state.link != .open || $0.isReplayed } }
+
     subscript(id: MemberID) -> FleetMember {
         _read { yield members[id.index] }
         _modify { yield &members[id.index] }

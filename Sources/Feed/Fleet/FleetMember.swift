@@ -47,6 +47,8 @@ package struct FleetMember: Sendable {
     private var run: String?
     /// The number below which kept lines may come: the first of the connection's numbered lines; 0 once those come.
     private var keptEnd = 0
+    /// The last number that was given when the agent greeted: its line, or a `gap`, ends the replay.
+    private var replayEnd = 0
     /// The number of the last kept line of the connection.
     private var lastKept = 0
     /// Whether the kept lines are here that were there when this process met the agent.
@@ -155,6 +157,12 @@ package struct FleetMember: Sendable {
         items.append(.breach("\(fault.reason)"))
     }
 
+    /// Whether it has sent the lines that were there when it greeted, or has no connection of its own.
+    var isReplayed: Bool {
+        guard message == nil, let run else { return true }
+        return replayEnd < keptEnd || marks[run] ?? 0 >= replayEnd
+    }
+
     /// Reports the missing lines so far, because no lines follow for now.
     package mutating func flushMissing(into items: inout [Item]) {
         guard let (run, numbers) = missing else { return }
@@ -178,7 +186,7 @@ package struct FleetMember: Sendable {
             return items.append(.breach("it is a fleet itself"))
         }
         hear(of: new.run)
-        (keptEnd, lastKept) = (new.firstSeq, 0)
+        (keptEnd, lastKept, replayEnd) = (new.firstSeq, 0, new.nextSeq - 1)
     }
 
     /// Takes a kept line: before the numbered lines of a connection and below them, by ascending number, or in mid-stream

@@ -733,6 +733,23 @@ package actor EventStore {
         }
     }
 
+    /// Whether the agents of the fleet that are connected have sent what was there before.
+    package var areAgentsReplayed: Bool { state.fleet.isReplayed }
+
+    /// Returns what is known now, for a client that wants no events: `hello` and `stats` of a feed without lines, and the
+    /// newest line of each series as a `kept` line.
+    ///
+    /// - Returns: nil before the feed's run is known.
+    package var newestOfEach: [[UInt8]]? {
+        guard state.hasBegun else { return nil }
+        let next = state.log.nextSequence
+        let reader = StoreReader(name: nil, cursor: next, on: loop, call: nil)
+        reader.begin(at: next, first: next, keptAfter: 0, of: state.log.kept)
+        var pieces = [greeting(isFiltered: false, from: next)]
+        while let lines = keptLines(for: reader) { pieces.append(lines) }
+        return pieces
+    }
+
     /// Returns the current `hello` and `stats`.
     ///
     /// - Parameters:

@@ -94,7 +94,7 @@ package struct SettingTable: Sendable {
         option: .init("o", .main, "view, ndjson or none (view in a terminal)", argument: "FORMAT"))
     package let once = SettingKey(
         "once", Types.once, absent: nil,
-        option: .init(nil, .main, "print the view as text, or the page, and end"))
+        option: .init(nil, .main, "print the view as text, the page or lines, and end"))
     package let count = SettingKey(
         "count", Types.integer(1...(.max)), option: .init("n", .main, "stop after N data events"))
     package let duration = SettingKey(
@@ -105,7 +105,7 @@ package struct SettingTable: Sendable {
     let quiet = SettingKey(
         "quiet", Types.flag, absent: false, option: .init("q", .main, "say less on stderr", traits: .verbosity))
     let help = RequestRow(
-        "help", .optionalWord("all"),
+        "help", .optionalWords(["all"]),
         .init(
             "h", .main, "show this, or every option",
             effect: .request { text throws(UsageError) in
@@ -513,11 +513,13 @@ package enum LogFormat: String, Sendable, CaseIterable {
 }
 
 /// The forms in which `--once` prints.
-package enum OnceForm: String, Sendable {
+package enum OnceForm: String, Sendable, CaseIterable {
     /// One frame of the view as text.
     case text
     /// The page with the newest lines in it, as one file.
     case html
+    /// The newest line of each series.
+    case ndjson
 }
 
 /// The formats of stdout.

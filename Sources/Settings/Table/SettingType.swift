@@ -16,8 +16,8 @@ enum ValueShape: Sendable {
     /// A name of a source, or of its lines' type.
     case name
     case words([String])
-    /// A word, or nothing.
-    case optionalWord(String)
+    /// One of some words, or nothing.
+    case optionalWords([String])
     case boolean
     case integer(ClosedRange<Int>)
     case size(ClosedRange<Int>)
@@ -47,7 +47,7 @@ enum ValueShape: Sendable {
         case .boolean: .none
         case .optionalPath: .optional("PATH")
         case .optionalAddress: .optional("HOST:PORT")
-        case .optionalWord(let word): .optional(word)
+        case .optionalWords(let words): .optional(words.joined(separator: "|"))
         case .path: .required("FILE")
         case .integer: .required("N")
         case .size: .required("SIZE")
@@ -61,8 +61,7 @@ enum ValueShape: Sendable {
     var completion: Option.Completion {
         switch self {
         case .path, .optionalPath: .file
-        case .words(let words): .words(words)
-        case .optionalWord(let word): .words([word])
+        case .words(let words), .optionalWords(let words): .words(words)
         default: .nothing
         }
     }
@@ -267,14 +266,14 @@ enum Types {
 
     /// A flag with an optional form.
     static let once = SettingType<OnceForm?>(
-        .optionalWord("html"),
+        .optionalWords(OnceForm.allCases.filter { $0 != .text }.map(\.rawValue)),
         parse: { text throws(UsageError) in
             if let form = OnceForm(rawValue: text) { return form }
             guard let isOn = try? flag.parse(text) else {
-                throw UsageError("\(UsageError.quoted(text)) is not known; write --once or --once=html")
+                throw UsageError("\(UsageError.quoted(text)) is not known; write --once, --once=html or --once=ndjson")
             }
             return isOn ? .text : nil
-        }, tree: { $0 == .html ? .string("html") : .boolean($0 != nil) })
+        }, tree: { form in form.map { $0 == .text ? .boolean(true) : .string($0.rawValue) } ?? .boolean(false) })
 
     /// The speed at which a recording is played back.
     static let speed = SettingType<ReplaySpeed>(

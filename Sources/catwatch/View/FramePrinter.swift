@@ -5,7 +5,7 @@ internal import Terminal
 internal import Web
 
 /// Prints frames of the view as text: once, for scripts and reports, or repeatedly, for terminals that only scroll.
-/// Printed once, the output may also be the page.
+/// Printed once, the output may also be the page, or lines.
 actor FramePrinter {
     enum Rhythm: Sendable {
         /// Once every source has a result, at the end of a recording, or after this time.
@@ -21,6 +21,8 @@ actor FramePrinter {
     private let rhythm: Rhythm
     private let settled: Wakeup
     private var isOver = false
+    /// The most deliveries that are read once all sources have a result.
+    private static let mostMore = 100
     /// The stream to write to, while `run` is active.
     private var stream: (any ByteStream)?
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -66,6 +68,7 @@ actor FramePrinter {
                 switch form {
                 case .text: try await printFrame(end: "")
                 case .html: try await printPage()
+                case .ndjson: try await printLines()
                 }
             case .every(let pause):
                 while !isOver {
@@ -90,6 +93,11 @@ actor FramePrinter {
         }
     }
 
+    /// Prints the newest line of each series; nothing when no agent was there.
+    private func printLines() async throws {
+        for piece in await store.newestOfEach ?? [] { try await stream?.write(all: piece) }
+    }
+
     private func frame() -> [UInt8] {
         var rows = view.frame(now: wall.now).text(isASCII: isASCII).split(
             separator: "\n", omittingEmptySubsequences: false)
@@ -98,22 +106,32 @@ actor FramePrinter {
     }
 
     private func read(_ reader: ReaderID) async throws(CancellationError) {
-        while apply(try await store.next(for: reader)) {}
+        while true {
+            // What is there already may have kept lines behind those by which all sources have a result; but a feed may
+            // always have more.
+            var more = Self.mostMore
+            while more > 0, let delivery = await store.dequeue(for: reader) {
+                guard apply(delivery) else { return end() }
+                if isSettled { more -= 1 }
+            }
+            if isSettled { settled.open() }
+            guard apply(try await store.next(for: reader)) else { return end() }
+        }
+    }
+
+    private func end() {
         isOver = true
         settled.open()
     }
 
     @discardableResult
-    private func apply(_ delivery: Delivery) -> Bool {
-        defer { if isSettled { settled.open() } }
-        return view.apply(delivery, now: wall.now)
-    }
+    private func apply(_ delivery: Delivery) -> Bool { view.apply(delivery, now: wall.now) }
 
-    /// Whether every source has a result, listings are complete, and an attached feed has been replayed.
+    /// Whether every source has a result, listings are complete, and feeds of other agents have been replayed.
     private var isSettled: Bool {
         let board = view.board
         // How much of a recording was read by now is arbitrary.
-        guard view.playback == nil, let hello = board.hello,
+        guard view.playback == nil, store.assumeIsolated({ $0.areAgentsReplayed }), let hello = board.hello,
             max(board.lastSequence, hello.firstSeq - 1) >= hello.nextSeq - 1
         else {
             return false

@@ -252,6 +252,31 @@ import Testing
         }
     }
 
+    /// What `--once` waits for.
+    @Test func anAgentIsReplayedWhenItHasSentWhatWasThereBefore() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await Self.stage(on: loop)
+            let id = await fleet.store.member("web1")
+            var peer = PeerScript(from: 100)
+            await fleet.store.setLink(.open, of: id)
+            func hello(_ next: Int) throws -> Line {
+                try PeerScript.decoded(
+                    #"{"type":"hello","time":\#(PeerScript.time(Self.start)),"format":1,"run":"r1","first_seq":100,"next_seq":\#(next)}"#
+                )
+            }
+            // Its log is empty.
+            await fleet.receive([try hello(100)])
+            #expect(await fleet.store.areAgentsReplayed)
+            await fleet.receive([try hello(103), try peer.fact(), try peer.fact()])
+            #expect(await !fleet.store.areAgentsReplayed)
+            await fleet.store.setLink(.broken, of: id)
+            #expect(await fleet.store.areAgentsReplayed)
+            await fleet.store.setLink(.open, of: id)
+            await fleet.receive([try peer.fact()])
+            #expect(await fleet.store.areAgentsReplayed)
+        }
+    }
+
     @Test func theyGoWithTheirSourceAndTheirAgent() async throws {
         try await withLoop(virtual: true) { loop in
             let fleet = await Self.stage(on: loop)

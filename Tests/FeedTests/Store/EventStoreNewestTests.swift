@@ -49,6 +49,29 @@ import Testing
         }
     }
 
+    /// As lines for a script: of the log and of those that it has let go of.
+    @Test func givesTheNewestLineOfEachSeriesWithoutEvents() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
+            let seldom = await harness.store.register(SourceDescription(name: "seldom"))
+            await harness.store.publish([
+                Event(time: harness.wall.now, source: seldom, body: .data(Datum(value: nil, text: Bytes("t".utf8))))
+            ])
+            await harness.publish(500, text: 1_000)
+            let pieces = try #require(await harness.store.newestOfEach)
+            let lines = try pieces.flatMap { try $0.split(separator: 0x0A).map { try LineDecoder.decode($0) } }
+            #expect(lines.map(\.type) == ["hello", "stats", "kept", "kept"])
+            guard case .hello(let hello) = lines[0].body else { return }
+            #expect(hello.firstSeq == 502 && hello.nextSeq == 502)
+            let kept = lines.compactMap { if case .kept(let kept) = $0.body { kept.line } else { nil } }
+            #expect(kept.map(\.seq) == [1, 501] && kept.map(\.source) == ["seldom", "fact"])
+            let relay = EventStore(
+                on: loop, wall: harness.wall,
+                identity: AgentIdentity(run: "own", version: "1", started: StoreHarness.start), isRelay: true)
+            #expect(await relay.newestOfEach == nil)
+        }
+    }
+
     @Test func tellsNumbersThatNeverCameAndWaitsForAFeedToBeKnown() async throws {
         try await withLoop(virtual: true) { loop in
             let wall = SteppedWallClock(following: loop.clock, startingAt: Timestamp(seconds: 1_700_000_000))

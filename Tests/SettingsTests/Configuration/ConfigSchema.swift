@@ -141,7 +141,7 @@ enum ConfigSchema {
         switch shape {
         case .string(let limit): return string(limit)
         case .path: return string(4_096)
-        case .optionalPath, .optionalAddress, .optionalWord: return []
+        case .optionalPath, .optionalAddress, .optionalWords: return []
         case .name:
             return string(SourceName.maximumLength) + [
                 Member("pattern", .string(SchemaPattern.name)),

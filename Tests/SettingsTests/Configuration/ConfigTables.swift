@@ -30,7 +30,7 @@ enum ConfigTables {
         case (.optional, _):
             return switch shape {
             case .optionalAddress: "true, `HOST:PORT`, or a port"
-            case .optionalWord(let word): "true, or `\(word)`"
+            case .optionalWords(let words): "true, " + words.map { "or `\($0)`" }.joined(separator: " ")
             default: entry.repeats == .last ? "true, or a path" : "true, a path or URL, or an array of these"
             }
         case (.required(let name), .words(let words)):
@@ -77,7 +77,7 @@ enum ConfigTables {
 
     private static func type(of shape: ValueShape) -> String {
         switch shape {
-        case .string, .path, .optionalPath, .optionalAddress, .optionalWord: "string"
+        case .string, .path, .optionalPath, .optionalAddress, .optionalWords: "string"
         case .name: "string of 1 to \(SourceName.maximumLength) characters"
         case .words(let words): "one of " + words.map { "`\($0)`" }.joined(separator: ", ")
         case .boolean: "boolean"
