@@ -236,6 +236,46 @@ import Testing
         #expect(text(&script).holds("restart catwatch") && text(&script).holds(words), "\(text(&script))")
     }
 
+    /// Its errors have left the log; so have all lines of a source that is polled seldom.
+    @Test func whoComesLateSeesWhyASourceFailsAndHowOldAnotherIs() {
+        var script = FeedScript()
+        script.hello()
+        let failure = SourceFailure(
+            code: "dns", message: "no address", attempt: 9, retryAt: script.now + .milliseconds(4_200))
+        let sources = [
+            SourceStatus(
+                source: "x", state: .failing, since: script.now - .seconds(600), failure: failure,
+                answered: script.now - .seconds(700)),
+            SourceStatus(
+                source: "slow", state: .ok, since: script.now - .seconds(900), answered: script.now - .seconds(240),
+                rhythm: .every(.seconds(600))),
+        ]
+        script.apply(nil, "stats", nil, .stats(Line.Stats(asOf: 0, endpoints: [], sources: sources)))
+        #expect(text(&script).holds("✕ x: next try in 4.2 s · dns, no address · attempt 9"), "\(text(&script))")
+        #expect(text(&script).holds("● slow 4m"), "\(text(&script))")
+        script.fail("x", Failure(.timeout, "too late", attempt: 10))
+        #expect(text(&script).holds("✕ x: timeout, too late · attempt 10"), "\(text(&script))")
+        script.data("x", 1)
+        #expect(!text(&script).holds("✕"), "\(text(&script))")
+    }
+
+    @Test func theDetailsTellTheAgeOfAnItemAndOfItsAnswer() {
+        var script = FeedScript()
+        script.hello()
+        script.latency("station", "GET http://h/station", ms: 1)
+        script.now = FeedScript.noon - .seconds(1_800)
+        script.data("station", 7)
+        script.now = FeedScript.noon
+        script.latency("station", "GET http://h/station", ms: 1)
+        script.pass(3)
+        script.choose("station")
+        script.press(.enter)
+        #expect(text(&script).holds("30m03s ago, answered 3s ago"), "\(text(&script))")
+        #expect(text(&script).holds("● station 3s"), "\(text(&script))")
+        script.data("station", 8)
+        #expect(text(&script).holds("0s ago") && !text(&script).holds("answered"), "\(text(&script))")
+    }
+
     @Test func anOutageThatIsOverIsTold() {
         var script = FeedScript()
         script.hello()

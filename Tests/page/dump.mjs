@@ -1,5 +1,5 @@
 // The state of a board as Tests/Vectors/board has it: the same as `Board.vectorState` in Swift.
-import { isStale, latestTime } from "../../Sources/Page/Files/board.mjs"
+import { isStale } from "../../Sources/Page/Files/board.mjs"
 
 /** The bounds of a vector's `limits`, whose names are written with underscores. */
 export function limitsOf(given = {}) {
@@ -31,13 +31,18 @@ const endpoint = ({ name, source, histogram: h, newest, newestTime }) => ({
     newest_ms: newest?.ms ?? null, newest_status: newest?.status ?? null, newest_time: newestTime,
 })
 
+const failure = (said) => ({
+    code: said?.code ?? null, message: said?.message ?? null, attempt: said?.attempt ?? null, retry_at: said?.retryAt ?? null,
+})
+
 function source(board, index) {
     const s = board.sources[index]
     const bands = s.bands && [s.bands.bands.map((b) => [b.name, b.letter, b.color, b.upTo]), s.bands.higherIsBetter]
     return {
-        name: s.name, state: s.state, since: s.since, code: s.code, message: s.message, attempt: s.attempt,
-        retry_at: s.retryAt, progress: s.progress && [s.progress.done, s.progress.total, s.progress.page],
+        name: s.name, state: s.state, since: s.since, ...failure(s.failure),
+        progress: s.progress && [s.progress.done, s.progress.total, s.progress.page],
         listed: s.isListed, type: s.type, unit: s.unit, bands, events: s.events, errors: s.errors, newest: s.newest,
+        ...(s.answered !== null && { answered: s.answered }),
         error_marks: [...board.errors(index)].map((e) => [e.time, e.sequence, e.code]),
         ...(s.valuePointer !== null && { value_pointer: s.valuePointer }),
         ...(s.takesN && { takes_n: true }),
@@ -78,6 +83,6 @@ export function dump(board, width, from, to) {
 
 /** Of each source of which something came its name, and whether that is stale at each time. */
 export function dumpStale(board, times, width) {
-    return board.sources.filter((s) => latestTime(s) !== null)
-        .map((s) => [s.name, ...times.map((now) => isStale(s, latestTime(s), now, width))])
+    return board.sources.filter((s) => s.answered !== null)
+        .map((s) => [s.name, ...times.map((now) => isStale(s, s.answered, now, width))])
 }

@@ -235,6 +235,7 @@ class Connection:
         need(len(names) == len(set(names)), "has a source twice")
         for source in line["sources"]:
             check_bands(source.get("bands", []))
+            need("code" not in source or source["state"] == "failing", "has the failure of a source that is not failing")
             size = len(source.get("unit", "").encode("utf-8", "surrogatepass"))
             need(size <= MAX_UNIT, f"has a unit of {size} bytes, at most {MAX_UNIT} are allowed")
 

@@ -47,6 +47,7 @@ ERROR = (
     '{"seq":5,"time":"%s","type":"error","source":"fact","code":"timeout","message":"no answer within 10 s","attempt":3,'
     '"retry_in_ms":4180}' % TIME
 )
+FAILURE = '"code":"dns","message":"no address","attempt":3,"retry_at":"%s"' % TIME
 PROGRESS = '{"seq":6,"time":"%s","type":"progress","source":"breeds","done":60,"total":98,"page":2}' % TIME
 AGENT = (
     '{"seq":7,"time":"%s","type":"agent","source":"catwatch","events":90,"readers":2,"gaps":0,"late":0,"future":0,"series":3,'
@@ -83,6 +84,7 @@ def described(bands, before=""):
 PASSES = {
     "all types": (GOOD, {"expect_bye": True}),
     "no bye": (GOOD[:-1], {}),
+    "a failing source": (swap(1, '"state":"ok"', '"state":"failing",' + FAILURE), {}),
     "only hello and stats": (GOOD[:2], {}),
     "new keys": (swap(4, '"rss_bytes"', '"new":[1],"rss_bytes"'), {}),
     "a new data type": (swap(2, '"type":"fact"', '"type":"dog"'), {}),
@@ -118,6 +120,9 @@ FAILS = {
     "a number that was kept": ([KEEPING, STATS, KEPT.replace('"seq":1', '"seq":5'), FACT5], "was kept", {}),
     "bands without a direction": (described('"bands":[%s]' % SEVERE), "schema of stats", {}),
     "a direction without bands": (described('"higher_is_better":true'), "schema of stats", {}),
+    "the failure of a source that is well": (described(FAILURE), "not failing", {}),
+    "a message without a code": (described('"message":"no address"'), "schema of stats", {}),
+    "a failure tried never": (described(FAILURE.replace('"attempt":3', '"attempt":0')), "schema of stats", {}),
     "no bands": (described('"bands":[],"higher_is_better":true'), "schema of stats", {}),
     "a band without a colour": (described(SCALE.replace(',"color":"#c00000"', "")), "schema of stats", {}),
     "a colour by name": (described(SCALE.replace("#c00000", "red")), "schema of stats", {}),

@@ -17,7 +17,7 @@ package import Reactor
 ///    has its event's time, and a line with an `agent` that agent's: these only move `clock` forward.
 /// 4. **Events and points.** A data line is an event of its series, with or without a value; `event` is the latest one
 ///    by time, then number. Its `data` is not kept if it has more than `dataPerEvent` bytes. While all series' kept
-///    data has more than `data` bytes together, the one with the lowest number goes, which may be the new one itself.
+///    data has more than `data` bytes together, the one that came first goes, which may be the new one itself.
 ///    Either way the event `isCut`, as it is when the line is `truncated`, and `dataLeftOut` goes up by one. The same
 ///    holds for all series' newest texts and `texts`. A data line with a value is also a point of its series, a latency
 ///    line one of `latency:SOURCE` (its `ms`), a memory line one of `memory:SOURCE` (its `rss_bytes`). A point that is
@@ -40,9 +40,12 @@ package import Reactor
 ///    to 64 bytes, letters of one character and at most 16 bytes, colours of `#` and six hexadecimal digits) count as
 ///    none. A data, progress or recovered line, and a latency line with status 304, make their source `ok`, and a
 ///    memory line does if the source is `starting`; an error line makes it `failing`, with its code, message, attempt
-///    and time of retry (the line's time plus `retry_in_ms`). While all sources' messages have more than `messages`
-///    bytes together, the one with the lowest number goes. A latency line with status 304 also sets `confirmed`, a
-///    progress line `answered`, a recovered line `outage`. `since` changes only when the state does. A source starts as
+///    and time of retry (the line's time plus `retry_in_ms`). A failing source's entry in a `stats` line has these too.
+///    `answered` is the `answered_at` of its entry, then the `clock` at its data and progress lines, at latency lines with
+///    status 304, and at the first latency line behind data. If the entry of a failing source has a code, or that of one
+///    that is ok has `answered_at`, lines up to `as_of` do not change the source's state, failure and `answered`. While all sources'
+///    messages have more than `messages` bytes together, the one that came first goes. A latency line with status 304 also sets `confirmed`, a
+///    recovered line `outage`. `since` changes only when the state does. A source starts as
 ///    `starting` at its first line's time. The times, numbers and codes (cut at 64 code points) of its errors are kept
 ///    over the history as points are.
 /// 8. **Agents.** A numbered line with an `agent` (1 to 63 ASCII letters, digits, `-`, `_`; any other is refused and
@@ -305,7 +308,8 @@ package struct Board: Sendable {
         case .data(let data):
             plot(data.value, time, sequence, in: add(data, source: source, time: time, sequence: sequence))
             guard let index = sourceIndex(source, time: time) else { return }
-            enter(.ok, index, at: time)
+            answer(index, at: time, sequence)
+            sources[index].hasNewData = true
             sources[index].events += 1
             sources[index].newest = time
             if sequence > statsAsOf, let pointer = data.valuePointer { sources[index].valuePointer = pointer }
@@ -313,14 +317,15 @@ package struct Board: Sendable {
             plot(sample.ms, time, sequence, in: seriesIndex(SeriesKind.latency.prefix + source, source: source))
             self.time(sample, source: source, time: time, sequence: sequence)
             guard let index = sourceIndex(source, time: time) else { return }
-            if sample.status == 304 {
-                enter(.ok, index, at: time)
-                sources[index].confirmed = time
-            }
+            if sample.status == 304 { sources[index].confirmed = time }
+            if sample.status == 304 || sources[index].hasNewData { answer(index, at: time, sequence) }
+            sources[index].hasNewData = false
         case .memory(let sample):
             let series = seriesIndex(SeriesKind.memory.prefix + source, source: source)
             plot(Double(sample.resident), time, sequence, in: series)
-            if let index = self.source(named: source), sources[index].state == .starting { enter(.ok, index, at: time) }
+            if let index = self.source(named: source), sources[index].state == .starting {
+                enter(.ok, index, at: time, sequence)
+            }
             guard line.agent == nil else { return }
             memory.append(BoardMemory(time: time, source: source.cut(to: Self.longestCode), sample: sample))
         case .window(let window):
@@ -329,12 +334,11 @@ package struct Board: Sendable {
             fail(failure, source: source, time: time, sequence: sequence)
         case .progress(let progress):
             guard let index = sourceIndex(source, time: time) else { return }
-            enter(.ok, index, at: time)
+            answer(index, at: time, sequence)
             sources[index].progress = progress
-            sources[index].answered = time
         case .recovered(let recovery):
             guard let index = sourceIndex(source, time: time) else { return }
-            enter(.ok, index, at: time)
+            enter(.ok, index, at: time, sequence)
             sources[index].outage = BoardOutage(end: time, recovery: recovery)
         case .agent(var agent):
             if agent.outputs.count > limits.outputs { agent.outputs = Array(agent.outputs.prefix(limits.outputs)) }
@@ -379,10 +383,10 @@ package struct Board: Sendable {
         for status in stats.sources {
             guard let index = sourceIndex(status.source, time: status.since ?? time) else { continue }
             sources[index].list(as: status)
-            let heard = sources[index].heard
-            enter(status.state, index, at: status.since ?? time)
-            // A listing as ok counts as hearing from the source only if it was never heard before.
-            sources[index].heard = heard ?? sources[index].heard
+            enter(status.state, index, at: status.since ?? time, .max)
+            if let failure = status.failure { keep(failure, of: index) }
+            if status.isWhole { sources[index].asOf = stats.asOf }
+            sources[index].answered = status.answered ?? sources[index].answered
             sources[index].since = status.since ?? sources[index].since
         }
     }
@@ -443,9 +447,8 @@ package struct Board: Sendable {
             }
         }
         series[index].event = event
-        eventData.replace(index, old: old?.data?.count ?? 0, by: event.data?.count, sequence: sequence)
-        eventTexts.replace(
-            index, old: old?.text?.utf8.count ?? 0, by: event.text?.utf8.count, sequence: sequence)
+        eventData.replace(index, old: old?.data?.count ?? 0, by: event.data?.count)
+        eventTexts.replace(index, old: old?.text?.utf8.count ?? 0, by: event.text?.utf8.count)
         while let oldest = eventData.removeOldest(above: limits.data) { leaveOut(\.data, of: oldest) }
         while let oldest = eventTexts.removeOldest(above: limits.texts) { leaveOut(\.text, of: oldest) }
         return index
@@ -516,13 +519,30 @@ package struct Board: Sendable {
         return word.text
     }
 
-    /// Rule 7: sets a source's state.
-    private mutating func enter(_ state: SourceStatus.State, _ index: Int, at time: Timestamp) {
-        if state == .ok { sources[index].heard = clock }
-        if state != .failing, let message = sources[index].message {
-            messages.replace(index, old: message.utf8.count, by: nil, sequence: 0)
+    /// Rule 7: sets a source's state, unless line `sequence` is included in its current one.
+    private mutating func enter(_ state: SourceStatus.State, _ index: Int, at time: Timestamp, _ sequence: Int) {
+        guard sequence > sources[index].asOf else { return }
+        if state != .failing, let message = sources[index].failure?.message {
+            messages.replace(index, old: message.utf8.count, by: nil)
         }
         sources[index].enter(state, at: time)
+    }
+
+    /// Rule 7: records a good answer of a source.
+    private mutating func answer(_ index: Int, at time: Timestamp, _ sequence: Int) {
+        enter(.ok, index, at: time, sequence)
+        if sequence > sources[index].asOf { sources[index].answered = clock }
+    }
+
+    /// Rule 7: keeps a source's newest failure.
+    private mutating func keep(_ failure: SourceFailure, of index: Int) {
+        var failure = failure
+        failure.code = failure.code.cut(to: Self.longestText)
+        failure.message = failure.message?.cut(to: Self.longestText)
+        let old = sources[index].failure?.message?.utf8.count ?? 0
+        messages.replace(index, old: old, by: failure.message?.utf8.count)
+        sources[index].failure = failure
+        while let oldest = messages.removeOldest(above: limits.messages) { sources[oldest].failure?.message = nil }
     }
 
     /// Rule 6: replaces the base of all endpoints.
@@ -565,20 +585,13 @@ package struct Board: Sendable {
             endpoints[index].histogram.recordErrors()
         }
         guard let index = sourceIndex(name, time: time) else { return }
-        enter(.failing, index, at: time)
+        enter(.failing, index, at: time, sequence)
         sources[index].errors += 1
         let error = BoardError(
             microseconds: time.microseconds, sequence: sequence, code: failure.code.rawValue.cut(to: Self.longestCode))
         let expiry = expiry(at: time)
         if error.microseconds > expiry { errors.append(error, to: index, expiry: expiry) }
-        sources[index].code = failure.code.rawValue.cut(to: Self.longestText)
-        let message = failure.message.cut(to: Self.longestText)
-        messages.replace(
-            index, old: sources[index].message?.utf8.count ?? 0, by: message.utf8.count, sequence: sequence)
-        sources[index].message = message
-        while let oldest = messages.removeOldest(above: limits.messages) { sources[oldest].message = nil }
-        sources[index].attempt = failure.attempt
-        sources[index].retryAt = failure.retryIn.map { time + $0 }
+        if sequence > sources[index].asOf { keep(SourceFailure(failure, at: time), of: index) }
     }
 
     // MARK: Names

@@ -20,14 +20,10 @@ package struct BoardSource: Sendable, Equatable {
     package internal(set) var takesN = false
     /// When to expect new data; as for a stream while unknown.
     package internal(set) var rhythm = Rhythm.stream
-    /// The code of the newest error, while failing.
-    package internal(set) var code: String?
-    /// The message of the newest error, while failing; at most 1,000 code points.
-    package internal(set) var message: String?
-    /// The number of consecutive failures, as the newest error states; while failing.
-    package internal(set) var attempt: Int?
-    /// The time of the next attempt, as the newest error states; while failing.
-    package internal(set) var retryAt: Timestamp?
+    /// The newest error, while failing; its texts have at most 1,000 code points. Nil while unknown.
+    package internal(set) var failure: SourceFailure?
+    /// The last line included in its state, as the newest stats line gives it; older lines do not change it.
+    var asOf = 0
     /// The progress of a paged source.
     package internal(set) var progress: Progress?
     /// The number of its data lines in this run.
@@ -36,14 +32,13 @@ package struct BoardSource: Sendable, Equatable {
     package internal(set) var errors = 0
     /// The time of its newest data line.
     package internal(set) var newest: Timestamp?
-    /// The agent's time of its last success: an event, the answer that nothing changed, or progress.
-    package internal(set) var heard: Timestamp?
+    /// The agent's time of its last good answer, by which it counts as late: data, the answer that nothing changed, or
+    /// progress, which reports a whole answer, even an empty list.
+    package internal(set) var answered: Timestamp?
+    /// Whether data has come since its last latency line.
+    var hasNewData = false
     /// The time when it last answered that nothing changed.
     package internal(set) var confirmed: Timestamp?
-    /// The time of its newest progress line, which reports a whole answer, even an empty list.
-    package internal(set) var answered: Timestamp?
-    /// The time of its last event or whole answer, by which it counts as late.
-    package var latest: Timestamp? { newest.map { max($0, answered ?? $0) } ?? answered }
     /// For the source that stands for an agent of a fleet: that agent's newest self-metrics.
     package internal(set) var agent: Line.Agent?
     /// The newest outage that is over.
@@ -52,6 +47,7 @@ package struct BoardSource: Sendable, Equatable {
     /// Replaces its description by that of a stats line; clears it for nil, when the line does not list the source.
     mutating func list(as status: SourceStatus?) {
         isListed = status != nil
+        asOf = 0
         type = status?.type?.cut(to: Board.longestText)
         unit = status?.unit
         bands = status?.bands
@@ -60,18 +56,13 @@ package struct BoardSource: Sendable, Equatable {
         rhythm = status?.rhythm ?? .stream
     }
 
-    /// Enters a state at a time; if that is the same state, only clears a former error's details.
+    /// Enters a state at a time; if that is the same state, only clears a former error.
     mutating func enter(_ state: SourceStatus.State, at time: Timestamp) {
         if self.state != state {
             self.state = state
             since = time
         }
-        if state != .failing {
-            code = nil
-            message = nil
-            attempt = nil
-            retryAt = nil
-        }
+        if state != .failing { failure = nil }
     }
 }
 

@@ -200,7 +200,9 @@ package struct FeedState: ~Copyable, Sendable {
                     let pointer = batch.valuePointers.isEmpty ? nil : batch.valuePointers[next - 1]
                     if record.source != source {
                         source = record.source
-                        sources.hear(from: SourceID(index: Int(source)), at: moment.now.timestamp)
+                        sources.hear(
+                            from: SourceID(index: Int(source)), at: moment.now.timestamp,
+                            answered: fleet.times(of: currentMember, or: moment.wall).now)
                         prefix = sources.prefix(of: Int(source))
                     }
                     if isForeign { prefix = sources.prefix(of: Int(source), type: batch.origins[next - 1].type) }
@@ -386,7 +388,7 @@ package struct FeedState: ~Copyable, Sendable {
             }
             line = sample
         case .error(var failure):
-            sources.fail(source, by: failure.code.rawValue, at: stateTime(time, moment))
+            sources.fail(source, by: SourceFailure(failure, at: time), at: stateTime(time, moment))
             sources.countError(failure.code.rawValue, of: source)
             failure.endpoint = failure.endpoint.map { LineEncoder.cut($0) }
             failure.message = LineEncoder.message(failure.message)
@@ -398,7 +400,9 @@ package struct FeedState: ~Copyable, Sendable {
             newestReport = log.nextSequence
             line = progress
         case .recovered(let recovery):
-            confirm(source, at: time, moment)
+            // The answer itself follows.
+            sources.setState(.ok, of: source, stateTime(time, moment))
+            sources.hear(from: source, at: moment.now.timestamp)
             newestReport = log.nextSequence
             line = recovery
         case .restart(var restart):
@@ -442,10 +446,19 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     /// Records a source's success other than our own data.
-    @inline(__always)
     private mutating func confirm(_ source: SourceID, at time: Timestamp, _ moment: Moment) {
-        sources.setState(.ok, of: source, remote == nil ? stateTime(time, moment) : time)
-        sources.hear(from: source, at: remote == nil ? moment.now.timestamp : remote?.clock ?? time)
+        let time = stateTime(time, moment)
+        sources.setState(.ok, of: source, time)
+        sources.hear(from: source, at: moment.now.timestamp, answered: time)
+    }
+
+    /// Records a source's success that a relayed line tells.
+    @inline(__always)
+    private mutating func confirm(_ source: SourceID, at time: Timestamp, _ sequence: Int) {
+        guard sources.isNews(sequence, of: source) else { return }
+        let clock = remote?.clock ?? time
+        sources.setState(.ok, of: source, time)
+        sources.hear(from: source, at: clock, answered: clock)
     }
 
     /// Updates an endpoint's histogram.
@@ -834,7 +847,7 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Sets the state that an agent reports for one of its sources.
     mutating func setState(_ status: SourceStatus, of source: SourceID, at time: Timestamp) {
-        sources.setState(status.state, of: source, status.since ?? time)
+        sources.setState(status, of: source, at: time)
     }
 
     /// What comes now is from there.
@@ -1053,7 +1066,8 @@ package struct FeedState: ~Copyable, Sendable {
         switch line.body {
         case .stats(let stats) where stats.asOf >= last:
             let (isNews, refused) = sources.list(
-                stats.sources, heard: clock, at: line.time, generation: &lastGeneration, atMost: limits.remoteSources)
+                stats.sources, asOf: stats.asOf, heard: clock, at: line.time, generation: &lastGeneration,
+                atMost: limits.remoteSources)
             remote?.rebase(on: stats, refused: refused)
             endpointTable.list(
                 stats.endpoints.compactMap { endpoint in
@@ -1126,10 +1140,17 @@ package struct FeedState: ~Copyable, Sendable {
             if isCounted, let endpoint = failure.endpoint {
                 updateEndpoint(LineEncoder.cut(endpoint), of: source, moment) { $0.recordErrors() }
             }
-            sources.fail(source, by: failure.code.rawValue, at: time)
-        case .progress, .recovered:
+            if sources.isNews(sequence, of: source) {
+                sources.fail(source, by: SourceFailure(failure, at: time), at: time)
+            }
+        case .progress:
             newestReport = sequence
-            if let source = remoteSource(line.source, at: time) { confirm(source, at: time, moment) }
+            if let source = remoteSource(line.source, at: time) { confirm(source, at: time, sequence) }
+        case .recovered:
+            newestReport = sequence
+            guard let source = remoteSource(line.source, at: time), sources.isNews(sequence, of: source) else { break }
+            sources.setState(.ok, of: source, time)
+            sources.hear(from: source, at: remote?.clock ?? time)
         case .memory(let sample):
             // It adds no source.
             if line.agent == nil { memory = sample }
@@ -1138,7 +1159,10 @@ package struct FeedState: ~Copyable, Sendable {
                 keep(Double(sample.resident), in: index, at: time, sequence)
                 log.kept.mark(index, sequence: sequence)
             }
-            if sources.state(of: source) == .starting { confirm(source, at: time, moment) }
+            if sources.state(of: source) == .starting {
+                sources.setState(.ok, of: source, time)
+                sources.hear(from: source, at: remote?.clock ?? time)
+            }
         case .agent(let said):
             if line.agent == nil { agent = AgentSample(loopLag: said.loopLag, cpu: said.cpu) }
         default: break  // says nothing of a source of the agent's
@@ -1178,7 +1202,10 @@ package struct FeedState: ~Copyable, Sendable {
         if let value, let index = meaning.endpoint, sequence > remote?.asOf ?? 0 {
             endpointTable.record(value, at: index)
         }
-        if kind == .data || meaning.isConfirmation { confirm(meaning.source, at: time, moment) }
+        // A data line may have its event's time: the latency line behind it has the answer's.
+        if sources.isAnswer(kind, of: meaning.source) || meaning.isConfirmation {
+            confirm(meaning.source, at: time, sequence)
+        }
     }
 
     /// The source of the relayed feed with this name, added if it is new; nil when the limit is reached.

@@ -16,6 +16,11 @@ package struct SourceStatus: Sendable, Equatable {
     package var state: State
     /// The start of that state; nil where a line does not say.
     package var since: Timestamp?
+    /// Its newest failure, while failing; nil where an older agent does not say.
+    package var failure: SourceFailure?
+    /// The time of its last good answer: data, the answer that nothing has changed, or a page of a listing. Nil before
+    /// the first, and where an older agent does not say.
+    package var answered: Timestamp?
     /// The `type` of its data lines; nil if unknown, as when relaying an older agent.
     package var type: String?
     /// At most 32 bytes of UTF-8.
@@ -31,11 +36,44 @@ package struct SourceStatus: Sendable, Equatable {
     package var rhythm = Rhythm.stream
 }
 
+/// The newest failure of a source that is failing.
+package struct SourceFailure: Sendable, Equatable {
+    package var code: String
+    /// At most 1,000 characters; nil when there was no room for it.
+    package var message: String?
+    /// The number of consecutive failures, from 1; nil when that means nothing.
+    package var attempt: Int?
+    /// The time of the next attempt; nil when there is none.
+    package var retryAt: Timestamp?
+
+    /// The failure of an `error` line with this time.
+    package init(_ failure: Failure, at time: Timestamp) {
+        self.init(
+            code: failure.code.rawValue, message: failure.message, attempt: failure.attempt,
+            retryAt: failure.retryIn.map { time + $0 })
+    }
+
+    /// Texts are not cut.
+    package init(code: String, message: String?, attempt: Int?, retryAt: Timestamp?) {
+        (self.code, self.message, self.attempt, self.retryAt) = (code, message, attempt, retryAt)
+    }
+
+    /// The most bytes that `write` may write.
+    var mostEncoded: Int { 128 + LineWriter.mostEscaped(code.utf8.count + (message?.utf8.count ?? 0)) }
+
+    func write(to writer: inout LineWriter) {
+        writer.string("code", code)
+        writer.string("message", message)
+        writer.integer("attempt", attempt)
+        writer.time("retry_at", retryAt)
+    }
+}
+
 extension SourceStatus {
     /// Whether both describe a source alike, whatever its state.
     func isDescribed(like other: SourceStatus) -> Bool {
         var other = other
-        (other.state, other.since) = (state, since)
+        (other.state, other.since, other.failure, other.answered) = (state, since, failure, answered)
         return self == other
     }
 
@@ -46,6 +84,9 @@ extension SourceStatus {
         text.flatMap { $0.utf8.count <= longestPointer ? $0 : nil }
     }
 
+    /// Whether older lines have nothing to add to the state: it comes with its reason.
+    var isWhole: Bool { state == .failing ? failure != nil : answered != nil }
+
     /// The most bytes that `write` may write, plus braces and a comma.
     var mostEncoded: Int {
         var most = LineEncoder.most(
@@ -53,7 +94,7 @@ extension SourceStatus {
         for band in bands?.bands ?? [] {
             most += 96 + LineWriter.mostEscaped(band.name.utf8.count + band.letter.utf8.count)
         }
-        return most
+        return most + (failure?.mostEncoded ?? 0)
     }
 
     /// Writes the members of one element of the line's `sources`.
@@ -61,6 +102,8 @@ extension SourceStatus {
         writer.string("source", source)
         writer.string("state", state.rawValue)
         writer.time("since", since)
+        failure?.write(to: &writer)
+        writer.time("answered_at", answered)
         writer.string("type", type)
         writer.string("unit", unit)
         if let bands {

@@ -19,8 +19,10 @@ struct SourceTable: Sendable {
         let generation: Int
         /// The time of its last success, by a clock that does not step; nil if none.
         var heard: Timestamp?
-        /// The code of its newest error.
-        var code: String?
+        /// The last line included in its state, as another agent's `stats` gives it; older lines do not change it.
+        var asOf = 0
+        /// Whether data of a relayed feed has come since its last latency line.
+        var hasNewData = false
         /// Whether it has ended by itself.
         var hasEnded = false
         /// Whether only an endpoint of a relayed feed names it, so that it is listed with its first line.
@@ -55,12 +57,17 @@ struct SourceTable: Sendable {
     private var released: [Int] = []
     /// The number of sources that only endpoints name.
     private var implied = 0
+    private var messageBytes = 0
 
     // Bound: name and type of a source | 1,024 bytes each | cut
     /// The size of reserved memory for names depends on this; real names are far shorter.
     private static let longestName = 1_024
     // Bound: unit of a source | 32 bytes | cut
     static let longestUnit = 32
+    // Bound: messages of failing sources in a store | 1,000 characters (4,000 bytes) each, 4 MiB in all; codes 64 bytes |
+    //   cut; beyond 4 MiB, left out of `stats`
+    private static let mostMessages = 4 << 20
+    private static let longestCode = 64
 
     /// The states of the sources that are not retired, in the order they were first registered.
     var statuses: [SourceStatus] {
@@ -102,6 +109,7 @@ struct SourceTable: Sendable {
         if known.releasedAt != nil { released.removeAll { $0 == index } }
         (source.owner, source.answers, source.errors) = (known.owner, known.answers, known.errors)
         source.answerStarts = known.answerStarts
+        setFailure(nil, of: index)
         sources[index] = source
         return SourceID(index: index)
     }
@@ -153,10 +161,13 @@ struct SourceTable: Sendable {
 
     /// Replaces the list of sources by an agent's; removes the descriptions of all others.
     ///
-    /// - Parameter heard: the time of the last success for sources that are ok and have sent nothing yet.
+    /// - Parameters:
+    ///   - asOf: the last line that the list includes.
+    ///   - heard: the time of the last success for sources that are ok and of which nothing else is known.
     /// - Returns: whether a description has changed, and the number of sources without room.
     mutating func list(
-        _ said: [SourceStatus], heard: Timestamp?, at time: Timestamp, generation: inout Int, atMost limit: Int
+        _ said: [SourceStatus], asOf: Int, heard: Timestamp?, at time: Timestamp, generation: inout Int,
+        atMost limit: Int
     ) -> (isNews: Bool, refused: Int) {
         var (isNews, refused) = (false, 0)
         var listed: Set<Int> = []
@@ -172,13 +183,20 @@ struct SourceTable: Sendable {
             status.type = status.type.map { LineEncoder.cut($0, at: Self.longestName) }
             if known.isRetired || !status.isDescribed(like: known.status) { isNews = true }
             status.since = status.since ?? (known.status.state == status.state ? known.status.since : time)
+            sources[id.index]?.asOf = status.isWhole ? asOf : 0
+            let failure = status.failure ?? (status.state == .failing ? known.status.failure : nil)
+            status.failure = known.status.failure
             sources[id.index]?.status = status
+            setFailure(failure, of: id.index)
             sources[id.index]?.isRetired = false
-            if status.state == .ok, known.heard == nil { sources[id.index]?.heard = heard }
+            sources[id.index]?.heard = status.answered ?? known.heard ?? (status.state == .ok ? heard : nil)
         }
         for index in sources.indices where !listed.contains(index) && sources[index]?.isRetired == false {
             guard let status = sources[index]?.status else { continue }
-            sources[index]?.status = SourceStatus(source: status.source, state: status.state, since: status.since)
+            sources[index]?.status = SourceStatus(
+                source: status.source, state: status.state, since: status.since, failure: status.failure,
+                answered: status.answered)
+            sources[index]?.asOf = 0
             sources[index]?.isRetired = true
             isNews = true
         }
@@ -199,8 +217,9 @@ struct SourceTable: Sendable {
         _ = register(description, at: time, generation: known.generation)
         sources[source.index]?.status.state = known.status.state
         sources[source.index]?.status.since = known.status.since
+        setFailure(known.status.failure, of: source.index)
+        sources[source.index]?.status.answered = known.status.answered
         sources[source.index]?.heard = known.heard
-        sources[source.index]?.code = known.code
         return true
     }
 
@@ -239,6 +258,7 @@ struct SourceTable: Sendable {
     /// Forgets sources, whose indices are reused.
     mutating func remove(_ gone: Set<Int>) {
         for index in gone {
+            setFailure(nil, of: index)
             if let name = sources[index]?.name {
                 indices[name] = nil
                 if let head = AgentName.split(name)?.agent {
@@ -257,6 +277,40 @@ struct SourceTable: Sendable {
         guard self.state(of: source) != state else { return }
         sources[source.index]?.status.state = state
         sources[source.index]?.status.since = wall
+        if state != .failing { setFailure(nil, of: source.index) }
+    }
+
+    /// Whether a line is not included in the state that another agent has given for a source.
+    @inline(__always)
+    func isNews(_ sequence: Int, of source: SourceID) -> Bool { sequence > sources[source.index]?.asOf ?? 0 }
+
+    /// Sets a source's state to the one in another agent's `stats`.
+    mutating func setState(_ status: SourceStatus, of source: SourceID, at time: Timestamp) {
+        setState(status.state, of: source, status.since ?? time)
+        if let failure = status.failure { setFailure(failure, of: source.index) }
+        if let answered = status.answered { sources[source.index]?.status.answered = answered }
+    }
+
+    /// Replaces a source's failure, with its texts cut, and without its message when there is no room.
+    private mutating func setFailure(_ failure: SourceFailure?, of index: Int) {
+        messageBytes -= sources[index]?.status.failure?.message?.utf8.count ?? 0
+        var failure = failure
+        if var new = failure {
+            new.code = LineEncoder.cut(new.code, at: Self.longestCode)
+            new.message = new.message.flatMap { $0.isEmpty ? nil : LineEncoder.message($0) }
+            let bytes = new.message?.utf8.count ?? 0
+            if messageBytes + bytes > Self.mostMessages { new.message = nil } else { messageBytes += bytes }
+            failure = new
+        }
+        sources[index]?.status.failure = failure
+    }
+
+    /// Whether a relayed line is from a good answer: it is data, or the first latency line behind data.
+    @inline(__always)
+    mutating func isAnswer(_ kind: PlainLine.Kind, of source: SourceID) -> Bool {
+        let hasNewData = sources[source.index]?.hasNewData == true
+        if hasNewData != (kind == .data) { sources[source.index]?.hasNewData = kind == .data }
+        return kind == .data || hasNewData
     }
 
     /// Sets the pointer to a source's values.
@@ -267,11 +321,16 @@ struct SourceTable: Sendable {
     /// Records a source's success.
     ///
     /// - Parameter time: by a clock that does not step: the loop's, or that of the agent whose feed is relayed.
-    mutating func hear(from source: SourceID, at time: Timestamp) { sources[source.index]?.heard = time }
+    /// - Parameter answered: the time of the answer by the wall clock, if it was one.
+    @inline(__always)
+    mutating func hear(from source: SourceID, at time: Timestamp, answered: Timestamp? = nil) {
+        sources[source.index]?.heard = time
+        if let answered { sources[source.index]?.status.answered = answered }
+    }
 
-    mutating func fail(_ source: SourceID, by code: String, at time: Timestamp) {
+    mutating func fail(_ source: SourceID, by failure: SourceFailure, at time: Timestamp) {
         setState(.failing, of: source, time)
-        sources[source.index]?.code = code
+        setFailure(failure, of: source.index)
     }
 
     /// Records that a source has ended by itself.
@@ -306,7 +365,7 @@ struct SourceTable: Sendable {
             defer { walk.position += 1 }
             guard let source = sources[walk.position], source.generation < walk.limit else { continue }
             let timeliness = Timeliness(
-                state: source.status.state, code: source.code, rhythm: source.status.rhythm,
+                state: source.status.state, code: source.status.failure?.code, rhythm: source.status.rhythm,
                 silence: source.heard.map { max(.zero, time - $0) }, hasEnded: source.hasEnded, window: window)
             return SourceNumbers(
                 name: source.name, state: source.status.state, timeliness: timeliness, isListed: !source.isRetired,

@@ -56,15 +56,9 @@ function seriesKind(name) {
 
 /** Whether something that came from a source (null for none) at `time` is older than it should be at `now`. */
 export function isStale(source, time, now, window) {
-    let expected = window
-    if (source?.rhythm.kind === "every") expected = Math.max(window, source.rhythm.period)
+    const expected = Math.max(window, source?.rhythm.period ?? 0)
     if (source?.rhythm.kind === "once" && source.state === "ok") return false
     return (now - Math.max(time, source?.confirmed ?? time)) * 2 > expected * 5
-}
-
-/** When something came from a source last, by which it is late: an event, or a whole answer; null before. */
-export function latestTime({ newest, answered }) {
-    return newest === null || answered === null ? newest ?? answered : Math.max(newest, answered)
 }
 
 /** When the newest event of a series was; null when there was none. */
@@ -213,34 +207,41 @@ export class Board {
         if (!this.#advance(line.seq, line.time)) return
         this.clock = line.kind === "data" || line.agent !== null ? Math.max(this.clock ?? line.time, line.time) : line.time
         if (line.agent !== null) this.#noteAgent(line, line.agent)
+        this.#chart(line, line.source ?? "")
         this.#body(line, line.source ?? "")
         this.lines.append(boardLine(line))
     }
 
+    /** Rule 4: what a line says of its series. */
+    #chart({ seq, time, kind, body }, source) {
+        if (kind === "data") this.#plot(body.value, time, seq, this.#take(body, source, time, seq))
+        if (kind === "latency") this.#plot(body.ms, time, seq, this.#seriesIndex(`latency:${source}`, source))
+        if (kind === "memory") this.#plot(body.resident, time, seq, this.#seriesIndex(`memory:${source}`, source))
+    }
+
     #body({ seq, time, kind, body, agent }, source) {
-        let index
+        let from
         switch (kind) {
             case "data":
-                this.#plot(body.value, time, seq, this.#take(body, source, time, seq))
-                index = this.#sourceIndex(source, time)
-                if (index === null) return
-                this.#enter("ok", index, time)
-                this.sources[index].events += 1
-                this.sources[index].newest = time
-                if (seq > this.#state.statsAsOf) this.sources[index].valuePointer = body.valuePointer ?? this.sources[index].valuePointer
+                from = this.#source(source, time)
+                if (from === null) return
+                this.#answer(from, time, seq)
+                from.hasNewData = true
+                from.events += 1
+                from.newest = time
+                if (seq > this.#state.statsAsOf) from.valuePointer = body.valuePointer ?? from.valuePointer
                 break
             case "latency":
-                this.#plot(body.ms, time, seq, this.#seriesIndex(`latency:${source}`, source))
                 this.#time(body, source, time, seq)
-                index = this.#sourceIndex(source, time)
-                if (index === null || body.status !== 304) return
-                this.#enter("ok", index, time)
-                this.sources[index].confirmed = time
+                from = this.#source(source, time)
+                if (from === null) return
+                if (body.status === 304) from.confirmed = time
+                if (body.status === 304 || from.hasNewData) this.#answer(from, time, seq)
+                from.hasNewData = false
                 break
             case "memory":
-                this.#plot(body.resident, time, seq, this.#seriesIndex(`memory:${source}`, source))
-                index = this.#state.sourcesByName.get(source)
-                if (index !== undefined && this.sources[index].state === "starting") this.#enter("ok", index, time)
+                from = this.describedSource(source)
+                if (from?.state === "starting") this.#enter("ok", from, time, seq)
                 if (agent !== null) return
                 this.memory.append({ time, source: cutPoints(source, longestCode), ...body })
                 break
@@ -251,38 +252,32 @@ export class Board {
                 this.#fail(body, source, time, seq)
                 break
             case "progress":
-                index = this.#sourceIndex(source, time)
-                if (index === null) return
-                this.#enter("ok", index, time)
-                this.sources[index].progress = body
-                this.sources[index].answered = time
+                from = this.#source(source, time)
+                if (from === null) return
+                this.#answer(from, time, seq)
+                from.progress = body
                 break
             case "recovered":
-                index = this.#sourceIndex(source, time)
-                if (index === null) return
-                this.#enter("ok", index, time)
-                this.sources[index].outage = { end: time, ...body }
+                from = this.#source(source, time)
+                if (from === null) return
+                this.#enter("ok", from, time, seq)
+                from.outage = { end: time, ...body }
                 break
             case "agent":
                 body = { ...body, outputs: body.outputs.slice(0, this.limits.outputs) }
-                index = agent === null ? null : this.#sourceIndex(source, time)
-                if (agent === null) this.agent = body
-                else if (index !== null) this.sources[index].agent = body
+                from = agent === null ? this : this.#source(source, time)
+                if (from !== null) from.agent = body
                 break
             default:
         }
     }
 
     /** Rule 9: a line from before those that the reader gets. */
-    #recall({ run, line: { seq, time, kind, body, source } }) {
-        if (run !== this.hello?.run || seq === null || seq >= this.hello.nextSeq) return
-        const name = source ?? ""
-        if (kind === "latency") this.#plot(body.ms, time, seq, this.#seriesIndex(`latency:${name}`, name))
-        if (kind === "memory") this.#plot(body.resident, time, seq, this.#seriesIndex(`memory:${name}`, name))
-        if (kind !== "data") return
-        this.#plot(body.value, time, seq, this.#take(body, name, time, seq))
-        const known = this.describedSource(name)
-        if (known !== null) known.newest = Math.max(known.newest ?? time, time)
+    #recall({ run, line }) {
+        if (run !== this.hello?.run || line.seq === null || line.seq >= this.hello.nextSeq) return
+        this.#chart(line, line.source ?? "")
+        const known = line.kind === "data" ? this.describedSource(line.source) : null
+        if (known !== null) known.newest = Math.max(known.newest ?? line.time, line.time)
     }
 
     /** Rule 1: a connection begins. */
@@ -343,8 +338,8 @@ export class Board {
             }
         }
         series.event = event
-        eventData.replace(index, lengthOf(old?.data), bytes, sequence)
-        eventTexts.replace(index, lengthOf(old?.text), text === null ? null : utf8Length(text), sequence)
+        eventData.replace(index, lengthOf(old?.data), bytes)
+        eventTexts.replace(index, lengthOf(old?.text), text === null ? null : utf8Length(text))
         this.#leaveOut(eventData, this.limits.data, "data")
         this.#leaveOut(eventTexts, this.limits.texts, "text")
         return index
@@ -352,11 +347,11 @@ export class Board {
 
     /** Rule 4: lets go of a part of series' newest events. */
     #leaveOut(budget, limit, part) {
-        for (let oldest = budget.removeOldest(limit); oldest !== null; oldest = budget.removeOldest(limit)) {
+        budget.trim(limit, oldest => {
             const { event } = this.series[oldest]
             this.series[oldest].event = { ...event, [part]: null, isCut: true }
             this.dataLeftOut += 1
-        }
+        })
     }
 
     /** Rule 4: a value of a series, if there are both. */
@@ -426,14 +421,16 @@ export class Board {
         this.#rebase(stats.asOf, stats.endpoints)
         this.moreEndpoints = stats.moreEndpoints
         this.moreSources = stats.moreSources
-        for (const source of this.sources) describe(source, null)
+        for (const source of this.sources) describe(source, undescribed, false)
         for (const status of stats.sources) {
-            const index = this.#sourceIndex(status.source, status.since ?? time)
-            if (index === null) continue
-            const source = this.sources[index]
+            const source = this.#source(status.source, status.since ?? time)
+            if (source === null) continue
             describe(source, status)
-            this.#enter(status.state, index, status.since ?? time)
+            this.#enter(status.state, source, status.since ?? time, Infinity)
             source.since = status.since ?? source.since
+            source.answered = status.answered ?? source.answered
+            if (status.failure !== null) this.#because(status.failure, source)
+            if (isWhole(status)) source.asOf = stats.asOf
         }
     }
 
@@ -474,40 +471,44 @@ export class Board {
             const endpoint = this.#endpointIndex(failure.endpoint, name)
             if (endpoint !== null) this.endpoints[endpoint].histogram.recordErrors()
         }
-        const index = this.#sourceIndex(name, time)
-        if (index === null) return
-        const { errors, messages } = this.#state
-        const source = this.sources[index]
-        this.#enter("failing", index, time)
+        const source = this.#source(name, time)
+        if (source === null) return
+        this.#enter("failing", source, time, sequence)
         source.errors += 1
         const expiry = this.#expiry(time)
-        if (time > expiry) errors.append({ time, sequence, code: cutPoints(failure.code, longestCode) }, index, expiry)
-        source.code = cutPoints(failure.code, longestText)
-        const message = cutPoints(failure.message, longestText)
-        messages.replace(index, lengthOf(source.message), utf8Length(message), sequence)
-        source.message = message
-        const { limits } = this
-        for (let oldest = messages.removeOldest(limits.messages); oldest !== null; ) {
-            this.sources[oldest].message = null
-            oldest = messages.removeOldest(limits.messages)
-        }
-        source.attempt = failure.attempt
-        source.retryAt = failure.retryIn === null ? null : time + failure.retryIn
+        if (time > expiry) this.#state.errors.append({ time, sequence, code: cutPoints(failure.code, longestCode) }, source.index, expiry)
+        const retryAt = failure.retryIn === null ? null : time + failure.retryIn
+        if (sequence > source.asOf) this.#because({ ...failure, retryAt }, source)
     }
 
-    /** Rule 7: a source comes into a state; being in it already changes nothing but what the last error said. */
-    #enter(state, index, time) {
-        const source = this.sources[index]
+    /** Rule 7: a source's good answer. */
+    #answer(source, time, sequence) {
+        this.#enter("ok", source, time, sequence)
+        if (sequence > source.asOf) source.answered = this.clock
+    }
+
+    /** Rule 7: why a source fails. */
+    #because(failure, source) {
+        const { messages } = this.#state
+        const code = cutPoints(failure.code, longestText)
+        const message = failure.message && cutPoints(failure.message, longestText)
+        messages.replace(source.index, lengthOf(source.failure?.message), lengthOf(message))
+        source.failure = { ...failure, code, message }
+        messages.trim(this.limits.messages, oldest => {
+            this.sources[oldest].failure.message = null
+        })
+    }
+
+    /** Rule 7: a source comes into a state by a line that its state does not include. */
+    #enter(state, source, time, sequence) {
+        if (sequence <= source.asOf) return
         if (source.state !== state) {
             source.state = state
             source.since = time
         }
-        if (state === "failing") return
-        if (source.message !== null) this.#state.messages.replace(index, lengthOf(source.message), null, 0)
-        source.code = null
-        source.message = null
-        source.attempt = null
-        source.retryAt = null
+        if (state === "failing" || source.failure === null) return
+        this.#state.messages.replace(source.index, lengthOf(source.failure.message), null)
+        source.failure = null
     }
 
     /** Rule 8: a line about an agent. */
@@ -580,21 +581,23 @@ export class Board {
         return this.endpoints.length - 1
     }
 
-    #sourceIndex(name, time) {
-        const index = this.#state.sourcesByName.get(name)
-        if (index !== undefined) return index
+    /** The source of a name, a new one if need be; null when it is refused. */
+    #source(name, time) {
+        const known = this.describedSource(name)
+        if (known !== null) return known
         const bytes = this.sources.length < this.limits.sources ? this.#room(name) : null
         if (bytes === null) {
             this.refusedSources += 1
             return null
         }
         this.#state.nameBytes += bytes
-        const source = { name, state: "starting", since: time, isListed: true, type: null, unit: null, bands: null }
-        const newest = { code: null, message: null, attempt: null, retryAt: null, progress: null, events: 0, errors: 0 }
-        const rhythm = { kind: "stream", period: 0 }
-        this.sources.push({ ...source, valuePointer: null, takesN: false, rhythm, ...newest, newest: null, confirmed: null, answered: null, agent: null, outage: null })
-        this.#state.sourcesByName.set(name, this.sources.length - 1)
-        return this.sources.length - 1
+        const index = this.sources.length
+        const source = { name, index, state: "starting", since: time, failure: null, progress: null, events: 0, errors: 0 }
+        Object.assign(source, { newest: null, confirmed: null, answered: null, hasNewData: false, agent: null, outage: null })
+        describe(source, undescribed)
+        this.sources.push(source)
+        this.#state.sourcesByName.set(name, index)
+        return source
     }
 
     /** How many bytes new names take; null when one is too long, or there is no room for them. */
@@ -663,22 +666,19 @@ const endpointKey = (name, source) => `${source.length} ${source}${name}`
 
 const lengthOf = text => (text === null || text === undefined ? 0 : utf8Length(text))
 
-/** Takes over how a stats line says that a source is to be read; null when the line does not name it. */
-function describe(source, status) {
-    source.isListed = status !== null
-    source.type = status?.type == null ? null : cutPoints(status.type, longestText)
-    source.unit = status?.unit ?? null
-    source.bands = status?.bands ?? null
-    source.valuePointer = status?.valuePointer ?? null
-    source.takesN = status?.takesN ?? false
-    source.rhythm = status?.rhythm ?? { kind: "stream", period: 0 }
+/** Whether a stats line gives a source's state with its reason, so that older lines have nothing to add. */
+const isWhole = ({ state, failure, answered }) => (state === "failing" ? failure : answered) !== null
+
+const undescribed = { type: null, unit: null, bands: null, valuePointer: null, takesN: false, rhythm: { kind: "stream", period: 0 } }
+
+/** Takes over how a stats line says that a source is to be read. */
+function describe(source, { type, unit, bands, valuePointer, takesN, rhythm }, isListed = true) {
+    Object.assign(source, { type: type && cutPoints(type, longestText), unit, bands, valuePointer, takesN, rhythm, isListed, asOf: 0 })
 }
 
 /** One line as the feed's screen shows it; texts have at most 1,000 code points. */
 function boardLine({ seq, time, type, source, kind, body }) {
-    const line = { sequence: seq, time, type: cutPoints(type, longestText), source: "", series: null, kind: "data" }
-    Object.assign(line, { value: null, text: null, code: null })
-    if (source !== null) line.source = cutPoints(source, longestText)
+    const line = { sequence: seq, time, type, source: source ?? "", series: null, kind: "data", value: null, text: null, code: null }
     switch (kind) {
         case "data":
             line.series = body.series
@@ -700,7 +700,7 @@ function boardLine({ seq, time, type, source, kind, body }) {
             break
         case "error":
             line.text = body.message
-            line.code = cutPoints(body.code, longestText)
+            line.code = body.code
             break
         case "progress":
             line.value = body.done
@@ -717,14 +717,11 @@ function boardLine({ seq, time, type, source, kind, body }) {
         case "restart":
             line.value = body.lastSequence
             line.text = body.lastRun
-            line.code = body.ended === null ? null : cutPoints(body.ended, longestText)
+            line.code = body.ended
             break
         default:
     }
-    if (line.series !== null) {
-        line.kind = seriesKind(line.series)
-        line.series = cutPoints(line.series, longestText)
-    }
-    if (line.text !== null) line.text = cutPoints(line.text, longestText)
+    if (line.series !== null) line.kind = seriesKind(line.series)
+    for (const key of ["type", "source", "series", "text", "code"]) line[key] &&= cutPoints(line[key], longestText)
     return line
 }

@@ -194,7 +194,9 @@ export function create(context) {
 
     function drawAge(series, now, isStale, more) {
         const time = newestTime(series)
-        setText(since, time === null ? "" : age(now - time) + " ago" + more)
+        const answered = context.board.describedSource(series.source)?.answered ?? null
+        const isApart = time !== null && answered !== null && answered - time > context.width
+        setText(since, time === null ? "" : `${age(now - time)} ago${isApart ? `, answered ${age(now - answered)} ago` : ""}${more}`)
         setClass(since, "warning", isStale)
         setClass(head, "old", isStale || context.isLost)
     }

@@ -1,7 +1,6 @@
 // What stands around every screen: which ones there are, whose feed this is and what time it is there, how its sources are
 // doing, what is wrong, and which keys do what.
 
-import { latestTime } from "./board.mjs"
 import { element, setAttribute, setClass, setText, svg, visible } from "./dom.mjs"
 import { age, clock, fixed, length, span } from "./format.mjs"
 
@@ -107,7 +106,7 @@ export function createHeader(context) {
             setAttribute(node.mark, "role", "img")
             setText(node.name, text.name)
             setText(node.says, text.says)
-            setAttribute(node.element, "class", text.look)
+            setAttribute(node.element, "class", text.state)
         })
         setAttribute(chips, "data-rest", rest || null)
         reach()
@@ -119,17 +118,15 @@ export function createHeader(context) {
     }
 
     function chip(source, now) {
-        const latest = latestTime(source)
-        const isOld = latest !== null && context.isStaleAt(latest, source.name)
-        const text = { mark: "●", state: "well", look: "well", name: visible(source.name), says: "" }
-        if (source.state === "starting") Object.assign(text, { mark: "○", state: "starting", look: "starting" })
-        else if (source.state === "failing") Object.assign(text, { mark: "✕", state: "failing", look: "failing" })
+        const { answered } = source
+        const isOld = answered !== null && context.isStaleAt(answered, source.name)
         // Not green while nothing comes.
-        else if (isOld || context.isLost) Object.assign(text, { mark: "◐", state: "late", look: "late" })
+        const state = source.state !== "ok" ? source.state : isOld || context.isLost ? "late" : "well"
+        const text = { mark: { starting: "○", failing: "✕", late: "◐", well: "●" }[state], state, name: visible(source.name), says: "" }
         const { progress } = source
         if (progress && progress.total !== null && progress.done < progress.total) text.says = `${progress.done}/${progress.total}`
         else if (progress && progress.total === null && source.newest === null) text.says = `${progress.done} so far`
-        else if (latest !== null) text.says = age(now - latest)
+        else if (answered !== null) text.says = age(now - answered)
         // For as long as somebody may wonder where the red line went.
         if (source.state === "ok" && source.outage && now - source.outage.end <= 60e6) text.says += ` back after ${length(source.outage.down)}`
         return text
@@ -150,9 +147,10 @@ export function createHeader(context) {
         const first = failing.reduce((newest, each) => each.since > newest.since ? each : newest)
         let text = `✕ ${visible(first.name)}: `
         // What a person needs first when the line is cut.
-        if (first.retryAt !== null && (first.retryAt > now || first.attempt !== null)) text += `next try ${countdown((first.retryAt - now) / 1000)} · `
-        text += [first.code, first.message].filter(part => part !== null).map(visible).join(", ")
-        if (first.attempt > 1) text += ` · attempt ${first.attempt}`
+        const { code, message, attempt, retryAt } = first.failure ?? {}
+        if (retryAt && (retryAt > now || attempt)) text += `next try ${countdown((retryAt - now) / 1000)} · `
+        text += [code, message].filter(part => part).map(visible).join(", ")
+        if (attempt > 1) text += ` · attempt ${attempt}`
         return failing.length > 1 ? `${failing.length} sources failing · ${text}` : text
     }
 

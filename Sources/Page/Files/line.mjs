@@ -232,21 +232,28 @@ function status(m) {
     if (state !== "starting" && state !== "ok" && state !== "failing") return null
     const every = attempt(() => duration(m, "every_s", 1e6))
     const unit = attempt(() => string(m, "unit"))
-    let rhythm = { kind: "stream", period: 0 }
-    if (every !== null && every > 0) rhythm = { kind: "every", period: every }
-    else if (attempt(() => bool(m, "runs_once")) === true) rhythm = { kind: "once", period: 0 }
+    const runsOnce = attempt(() => bool(m, "runs_once"))
     return {
         source,
         state,
         since,
+        failure: state === "failing" ? attempt(() => reason(m)) : null,
+        answered: attempt(() => time(m, "answered_at")),
         type: attempt(() => string(m, "type")),
         unit: unit === null ? null : cutBytes(unit, 32),
         bands: attempt(() => bandScale(m)),
         valuePointer: valuePointer(m),
         takesN: attempt(() => bool(m, "takes_n")) ?? false,
-        rhythm,
+        rhythm: every > 0 ? { kind: "every", period: every } : { kind: runsOnce ? "once" : "stream", period: 0 },
     }
 }
+
+const reason = m => ({
+    code: need(string(m, "code")),
+    message: attempt(() => string(m, "message")),
+    attempt: attempt(() => integer(m, "attempt", 1)),
+    retryAt: attempt(() => time(m, "retry_at")),
+})
 
 /** Where a source's values were found; null for one that is too long. */
 function valuePointer(m) {

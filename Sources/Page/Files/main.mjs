@@ -507,7 +507,7 @@ function drawWaiting(place) {
         lines.push(["no sources are watched"], ["catwatch --preset all --http watches what it knows; a configuration names your own"])
     } else lines.push(["waiting for the first value"])
     for (const source of board.sources) {
-        if (source.isListed && source.message) lines.push([`${visible(source.name)}: ${visible(source.message)}`, "bad"])
+        if (source.isListed && source.failure?.message) lines.push([`${visible(source.name)}: ${visible(source.failure.message)}`, "bad"])
     }
     const key = JSON.stringify(lines)
     if (place.dataset.key === key) return

@@ -210,7 +210,7 @@ export function create(context) {
             setAttribute(row, "class", "is-" + agentLook(agent))
             setClass(place.skew, "warning", isSkewed(agent, board.interval))
             setClass(place.lost, "bad", agent.lost > 0)
-            const { message } = board.describedSource(agent.name + ".catwatch") ?? {}
+            const message = board.describedSource(agent.name + ".catwatch")?.failure?.message
             setAttribute(row, "title", agentLook(agent) === "bad" && message ? visible(message) : null)
         }
         return { element: row, update }

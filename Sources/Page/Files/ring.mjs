@@ -231,43 +231,42 @@ export class Budget {
     #order
     #newest = []
     #live = 0
+    #last = 0
     bytes = 0
 
     constructor(owners) {
         this.#order = new Ring(Math.max(owners, 1) * 2 + 1)
     }
 
-    /** Replaces what is kept for an owner by `count` bytes of the line `sequence`; null for nothing. */
-    replace(owner, old, count, sequence) {
+    /** Replaces what is kept for an owner by `count` bytes; null for nothing. */
+    replace(owner, old, count) {
         while (this.#newest.length <= owner) this.#newest.push(0)
         this.bytes -= old
         if (this.#newest[owner] !== 0) this.#live -= 1
         this.#newest[owner] = 0
         if (count === null) return
         this.bytes += count
-        this.#newest[owner] = sequence
+        this.#newest[owner] = this.#last += 1
         this.#live += 1
         if (this.#order.count >= this.#live * 2 + slack || this.#order.count === this.#order.capacity) this.#forgetStale()
-        this.#order.append({ owner, sequence, count })
+        this.#order.append({ owner, number: this.#last, count })
     }
 
-    /** Forgets the owner whose kept bytes have the lowest number, while there are more than `limit`; null when none. */
-    removeOldest(limit) {
+    /** Forgets the owners whose kept bytes came first while there are more than `limit`, and tells `drop` of each. */
+    trim(limit, drop) {
         while (this.bytes > limit) {
             const entry = this.#order.removeFirst()
-            if (entry === undefined) return null
-            if (this.#newest[entry.owner] !== entry.sequence) continue
+            if (this.#newest[entry.owner] !== entry.number) continue
             this.#newest[entry.owner] = 0
             this.#live -= 1
             this.bytes -= entry.count
-            return entry.owner
+            drop(entry.owner)
         }
-        return null
     }
 
     #forgetStale() {
         const rest = new Ring(this.#order.capacity)
-        for (const entry of this.#order) if (this.#newest[entry.owner] === entry.sequence) rest.append(entry)
+        for (const entry of this.#order) if (this.#newest[entry.owner] === entry.number) rest.append(entry)
         this.#order = rest
     }
 }

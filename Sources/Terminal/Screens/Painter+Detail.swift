@@ -41,7 +41,14 @@ extension Painter {
         }
         if let arrow = look.arrow { right.append((" \(Character(arrow.glyph))", arrow.style)) }
         if !look.age.isEmpty {
-            let text = "  " + look.age + (grid.columns >= 60 ? " ago" : "")
+            var text = "  " + look.age + (grid.columns >= 60 ? " ago" : "")
+            // An item's own time may be older than the answer that it came with.
+            if grid.columns >= 80, let time = look.series.newestTime,
+                let answered = board.describedSource(look.series.source)?.answered,
+                answered - time > .microseconds(self.width)
+            {
+                text += ", answered \(NumberText.age(age(answered))) ago"
+            }
             right.append((text, look.isStale ? theme.warning : theme.muted))
         }
         let width = Self.columns(right)

@@ -98,7 +98,7 @@ extension Painter {
         switch source.state {
         case .starting: pieces = [("○ ", theme.muted), (source.name, theme.muted)]
         // Not green while nothing comes.
-        case .ok where source.latest.map { isStale($0, of: source) } == true || isLost:
+        case .ok where source.answered.map { isStale($0, of: source) } == true || isLost:
             pieces = [("● ", theme.warning), (source.name, theme.muted)]
         case .ok: pieces = [("● ", theme.good), (source.name, theme.text)]
         case .failing: pieces = [("✕ ", theme.bad), (source.name, theme.bad)]
@@ -107,8 +107,8 @@ extension Painter {
             pieces.append((" " + bar(progress, columns: 6) + " \(progress.done)/\(total)", theme.accent))
         } else if let progress = source.progress, progress.total == nil, source.newest == nil {
             pieces.append((" \(progress.done) so far", theme.accent))
-        } else if let latest = source.latest {
-            pieces.append((" " + NumberText.age(age(latest)), theme.muted))
+        } else if let answered = source.answered {
+            pieces.append((" " + NumberText.age(age(answered)), theme.muted))
         }
         // For as long as a person may wonder why the red line is gone.
         if source.state == .ok, let outage = source.outage, age(outage.end) <= .seconds(60) {
@@ -137,11 +137,12 @@ extension Painter {
         guard let first = failing.max(by: { $0.since < $1.since }) else { return nil }
         var text = "✕ \(first.name): "
         // The most useful part first, in case the line is cut.
-        if let retryAt = first.retryAt, retryAt > agentNow || first.attempt != nil {
+        let failure = first.failure
+        if let retryAt = failure?.retryAt, retryAt > agentNow || failure?.attempt != nil {
             text += "next try \(countdown(retryAt - agentNow)) · "
         }
-        text += [first.code, first.message].compactMap { $0 }.joined(separator: ", ")
-        if let attempt = first.attempt, attempt > 1 { text += " · attempt \(attempt)" }
+        text += [failure?.code, failure?.message].compactMap { $0 }.joined(separator: ", ")
+        if let attempt = failure?.attempt, attempt > 1 { text += " · attempt \(attempt)" }
         if failing.count > 1 { text = "\(failing.count) sources failing · " + text }
         return [(text, theme.bad)]
     }
@@ -238,7 +239,7 @@ extension Painter {
             if source.state == .starting {
                 pieces.append((" asked \(NumberText.fixed(age(source.since).seconds, 1)) s ago", theme.muted))
             }
-            if let message = source.message { pieces.append((" " + message, theme.bad)) }
+            if let message = source.failure?.message { pieces.append((" " + message, theme.bad)) }
             lines.append(pieces)
         }
         let top = body.lowerBound + max(0, (body.count - lines.count) / 3)

@@ -121,7 +121,7 @@ extension Painter {
         }
         // A failure's message replaces the machine's columns.
         let source = look == .bad ? board.describedSource(agent.name + "." + EventStore.ownName) : nil
-        if let message = source?.message, let start = columns.texts.first {
+        if let message = source?.failure?.message, let start = columns.texts.first {
             line.append(Span(start, cut(message, to: columns.end - start), theme.bad))
             return line
         }

@@ -177,11 +177,10 @@ import Testing
             try decode(
                 #"{"seq":1,"time":"2026-03-01T12:00:00Z","type":"error","source":"s","code":"dns","message":"x","#
                     + #""attempt":2,"retry_in_ms":500}"#))
-        #expect(board.sources[0].retryAt == Timestamp(seconds: 1_772_366_400) + .milliseconds(500))
+        #expect(board.sources[0].failure?.retryAt == Timestamp(seconds: 1_772_366_400) + .milliseconds(500))
         board.apply(try decode(#"{"seq":2,"time":"2026-03-01T12:00:01Z","type":"progress","source":"s","done":1}"#))
         let source = board.sources[0]
-        #expect(source.state == .ok && source.code == nil && source.message == nil)
-        #expect(source.attempt == nil && source.retryAt == nil)
+        #expect(source.state == .ok && source.failure == nil)
     }
 
     @Test(arguments: [

@@ -170,6 +170,9 @@ private struct TwinFeed {
             return "{\"source\":\"\(name())\",\"state\":\"\(pick(["ok", "failing", "starting", "new"]))\""
                 + (chance(70) ? ",\"since\":\"\(time())\"" : "") + (chance(50) ? ",\"unit\":\"\(text())\"" : "")
                 + (chance(30) ? ",\"type\":\(json.string())" : "") + (chance(30) ? ",\"every_s\":\(number())" : "")
+                + (chance(40) ? ",\"answered_at\":\"\(time())\"" : "")
+                + (chance(60) ? ",\"code\":\"\(text())\"" : "") + (chance(60) ? ",\"message\":\"\(text())\"" : "")
+                + (chance(40) ? ",\"attempt\":\(number())" : "") + (chance(40) ? ",\"retry_at\":\"\(time())\"" : "")
                 + (chance(20) ? ",\"runs_once\":true" : "") + (chance(20) ? ",\"takes_n\":true" : "")
                 + (chance(30)
                     ? ",\"value_pointer\":\(pick(["\"/a\"", "7", "\"\(String(repeating: "é", count: 129))\""]))" : "")

@@ -85,7 +85,7 @@ extension Board {
     /// Of each source of which something came, whether that is stale at each time.
     func vectorStale(at times: [Double], window: Duration) -> [VectorJSON] {
         sources.compactMap { source in
-            source.latest.map { latest in
+            source.answered.map { latest in
                 .array(
                     [.string(source.name)]
                         + times.map {
@@ -119,6 +119,7 @@ extension Board {
                 ])
             })
         if let pointer = sources[index].valuePointer { members["value_pointer"] = .string(pointer) }
+        if let answered = sources[index].answered { members["answered"] = .time(answered) }
         if sources[index].takesN { members["takes_n"] = .bool(true) }
         if let agent = sources[index].agent { members["agent_events"] = .int(agent.events) }
         if let outage = sources[index].outage {
@@ -201,8 +202,9 @@ extension BoardEndpoint {
 extension BoardSource {
     fileprivate var vector: VectorJSON {
         .object([
-            "name": .string(name), "state": .string(state.rawValue), "since": .time(since), "code": .optional(code),
-            "message": .optional(message), "attempt": .optional(attempt), "retry_at": .time(retryAt),
+            "name": .string(name), "state": .string(state.rawValue), "since": .time(since),
+            "code": .optional(failure?.code), "message": .optional(failure?.message),
+            "attempt": .optional(failure?.attempt), "retry_at": .time(failure?.retryAt),
             "progress": progress.map { .array([.int($0.done), .optional($0.total), .int($0.page)]) } ?? .null,
             "listed": .bool(isListed), "type": .optional(type), "unit": .optional(unit),
             "bands": bands.map(\.vector) ?? .null, "events": .int(events), "errors": .int(errors),

@@ -293,4 +293,249 @@ import Testing
             #expect(second.map(\.source) == ["aqi"] && second.map(\.unit) == ["µg/m³"])
         }
     }
+
+    // MARK: Failures
+
+    private static func states(_ store: EventStore) async throws -> [SourceStatus] {
+        let bytes = await store.greeting(isFiltered: false).split(separator: 0x0A).last ?? []
+        guard case .stats(let stats) = try LineDecoder.decode(Bytes(bytes)).body else { return [] }
+        return stats.sources
+    }
+
+    @Test func aReaderThatComesLateIsToldWhyASourceFails() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop)
+            let (reader, _) = await harness.store.open(nil)
+            func publish(_ body: Event.Body) async {
+                await harness.store.publish([Event(time: harness.wall.now, source: harness.source, body: body)])
+            }
+            await harness.publish()
+            #expect(try await Self.states(harness.store).map(\.failure) == [nil])
+            let failed = harness.wall.now
+            await publish(.error(Failure(.dns, "no address", attempt: 1, retryIn: .seconds(2))))
+            await publish(.error(Failure(.connect, String(repeating: "\u{1}x", count: 9_000), attempt: 2)))
+            let long = String(repeating: "\u{1}x", count: 499) + "\u{1}…"
+            try await loop.sleep(for: .seconds(600))
+            await publish(.latency(LatencySample(endpoint: "GET http://a/b", status: 503, ms: 1)))
+            var states = try await Self.states(harness.store)
+            #expect(states.map(\.failure) == [SourceFailure(code: "connect", message: long, attempt: 2, retryAt: nil)])
+            #expect(states.map(\.since) == [failed])
+            let second = harness.wall.now
+            await publish(.error(Failure(.dns, "no address", attempt: 3, retryIn: .milliseconds(2_500))))
+            states = try await Self.states(harness.store)
+            let expected = SourceFailure(
+                code: "dns", message: "no address", attempt: 3, retryAt: second + .milliseconds(2_500))
+            #expect(states.map(\.failure) == [expected] && states.map(\.since) == [failed])
+            await publish(.recovered(Recovery(down: .seconds(1), attempts: 3)))
+            #expect(try await Self.states(harness.store).map(\.failure) == [nil])
+            // Nobody was greeted again for it.
+            var lines = 0
+            while let delivery = await harness.store.dequeue(for: reader) {
+                guard case .lines(let span) = delivery else {
+                    Issue.record("\(delivery)")
+                    break
+                }
+                lines += span.sequences.count
+            }
+            #expect(lines >= 6)
+        }
+    }
+
+    @Test func passesOnWhyAnotherAgentsSourceFails() async throws {
+        try await withLoop(virtual: true) { loop in
+            let wall = SteppedWallClock(following: loop.clock, startingAt: StoreHarness.start)
+            let identity = AgentIdentity(run: "own", version: "1", started: wall.now)
+            let store = EventStore(on: loop, wall: wall, identity: identity, isRelay: true)
+            let (reader, _) = await store.open(nil)
+            func relay(_ bytes: [UInt8]) async throws {
+                await store.relay(
+                    try bytes.split(separator: 0x0A).map { RelayedLine(try LineDecoder.decode($0), bytes: $0) })
+            }
+            func line(_ sequence: Int, _ rest: String) -> [UInt8] {
+                Array(#"{"seq":\#(sequence),"time":"2023-11-14T22:13:20.000000Z",\#(rest)}\#n"#.utf8)
+            }
+            func data(_ sequence: Int) -> [UInt8] {
+                line(sequence, #""type":"s","source":"s","series":"s","value":1"#)
+            }
+            let hello = ControlLine.hello(
+                time: wall.now, identity: AgentIdentity(run: "theirs", version: "1", started: wall.now),
+                isFiltered: false, interval: .seconds(10), history: .seconds(120), firstSequence: 38, nextSequence: 42)
+            let failure = SourceFailure(code: "dns", message: "no address", attempt: 3, retryAt: wall.now)
+            func stats(_ failure: SourceFailure?, asOf: Int = 41) -> [UInt8] {
+                var source = SourceStatus(source: "s", state: .failing, since: wall.now)
+                source.failure = failure
+                return ControlLine.stats(time: wall.now, asOf: asOf, endpoints: [], sources: [source])
+            }
+            try await relay(hello + stats(failure))
+            // A greeting.
+            #expect(try #require(try Self.sources(try await store.next(for: reader))).map(\.failure) == [failure])
+            // Older lines do not say otherwise; the second one comes on the way of plain lines.
+            try await relay(data(38) + data(39))
+            try await relay(
+                line(40, #""type":"error","source":"s","code":"tls","message":"old","attempt":1,"retry_in_ms":5"#))
+            #expect(try await Self.states(store).map(\.failure) == [failure])
+            #expect(try await Self.states(store).map(\.since) == [wall.now])
+            // Another failure is no news to those who are here.
+            var other = failure
+            other.message = String(repeating: "é", count: 3_000)
+            try await relay(stats(other))
+            #expect(
+                try await Self.states(store).map(\.failure?.message) == [String(repeating: "é", count: 999) + "…"])
+            while let delivery = await store.dequeue(for: reader) {
+                guard case .lines = delivery else {
+                    Issue.record("\(delivery)")
+                    break
+                }
+            }
+            // Newer lines do.
+            try await relay(line(42, #""type":"error","source":"s","code":"tls","message":"new""#))
+            #expect(
+                try await Self.states(store).map(\.failure)
+                    == [SourceFailure(code: "tls", message: "new", attempt: nil, retryAt: nil)])
+            // An older agent does not say why.
+            try await relay(stats(nil, asOf: 42))
+            #expect(try await Self.states(store).map(\.failure?.code) == ["tls"])
+            try await relay(data(43))
+            #expect(try await Self.states(store).map(\.state) == [.ok])
+            #expect(try await Self.states(store).map(\.failure) == [nil])
+        }
+    }
+
+    @Test func aFleetPassesOnWhyAnAgentsSourceFailsAndWhenItAnswered() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            var peer = PeerScript()
+            let long = String(repeating: "x", count: 2_000)
+            await fleet.receive(
+                try [
+                    peer.hello(),
+                    peer.stats(
+                        #"{"source":"b","state":"failing","since":"2020-01-01T00:00:00Z","code":"dns","message":"\#(long)","#
+                            + #""attempt":3,"retry_at":"2020-01-01T00:00:05Z","answered_at":"2019-12-31T23:00:00Z"}"#),
+                ])
+            func source() async throws -> SourceStatus? {
+                try await Self.states(fleet.store).first { $0.source == "web1.b" }
+            }
+            let status = try #require(try await source())
+            let expected = SourceFailure(
+                code: "dns", message: String(repeating: "x", count: 999) + "…", attempt: 3,
+                retryAt: Timestamp(seconds: 1_577_836_805))
+            #expect(status.failure == expected && status.answered == Timestamp(seconds: 1_577_833_200))
+            await fleet.receive([try peer.line(#""type":"b","source":"b","series":"b","value":1"#)])
+            let later = try #require(try await source())
+            #expect(later.state == .ok && later.failure == nil)
+            #expect(try #require(later.answered) >= PeerScript.start - .seconds(60))
+        }
+    }
+
+    @Test func theMessagesOfManyFailingSourcesAreBounded() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
+            let message = String(repeating: "😾", count: 1_000)
+            func fail(_ names: Range<Int>) async {
+                for name in names {
+                    let source = await harness.store.register(SourceDescription(name: "s\(name)"))
+                    await harness.store.publish([
+                        Event(time: harness.wall.now, source: source, body: .error(Failure(.dns, message)))
+                    ])
+                }
+            }
+            func said() async -> (codes: Int, messages: Int) {
+                let failures = await harness.store.sourceStates.compactMap(\.failure)
+                return (failures.count, failures.count { $0.message == message })
+            }
+            await fail(0..<1_100)
+            #expect(await said() == (1_100, 4 << 20 / 4_000))
+            // Those that are well again, or gone, make room.
+            for name in 0..<10 {
+                _ = await harness.store.register(SourceDescription(name: "s\(name)"))
+                if name < 5 { await harness.store.release(named: "s\(name)") }
+            }
+            await fail(2_000..<2_010)
+            #expect(await said() == (1_100, 4 << 20 / 4_000))
+        }
+    }
+
+    // MARK: Answers
+
+    @Test func saysWhenASourceAnsweredWellLast() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop)
+            let (reader, _) = await harness.store.open(nil)
+            func publish(_ body: Event.Body, at time: Timestamp? = nil) async throws -> Timestamp {
+                try await loop.sleep(for: .seconds(300))
+                let event = Event(time: time ?? harness.wall.now, source: harness.source, body: body)
+                await harness.store.publish([event])
+                return harness.wall.now
+            }
+            func latency(_ status: Int) -> Event.Body {
+                .latency(LatencySample(endpoint: "GET http://a/b", status: status, ms: 1))
+            }
+            func answered() async throws -> [Timestamp?] { try await Self.states(harness.store).map(\.answered) }
+            _ = try await publish(latency(503))
+            _ = try await publish(.error(Failure(.status, "503")))
+            #expect(try await answered() == [nil])
+            // Its own time is an hour ago.
+            let first = try await publish(.data(Datum(value: 1)), at: harness.wall.now - .seconds(3_600))
+            #expect(try await answered() == [first])
+            _ = try await publish(latency(200))
+            _ = try await publish(.error(Failure(.notJSON, "not JSON")))
+            #expect(try await answered() == [first])
+            let second = try await publish(latency(304))
+            #expect(try await answered() == [second])
+            let third = try await publish(.progress(Progress(done: 0, total: 0, page: 1)))
+            #expect(try await answered() == [third])
+            while let delivery = await harness.store.dequeue(for: reader) {
+                // Nobody is greeted again for it.
+                if case .lines = delivery { continue }
+                guard case .gap = delivery else {
+                    Issue.record("\(delivery)")
+                    break
+                }
+            }
+        }
+    }
+
+    @Test func passesOnWhenAnotherAgentsSourceAnswered() async throws {
+        try await withLoop(virtual: true) { loop in
+            let wall = SteppedWallClock(following: loop.clock, startingAt: StoreHarness.start)
+            let identity = AgentIdentity(run: "own", version: "1", started: wall.now)
+            let store = EventStore(on: loop, wall: wall, identity: identity, isRelay: true)
+            func relay(_ bytes: [UInt8]) async throws {
+                await store.relay(
+                    try bytes.split(separator: 0x0A).map { RelayedLine(try LineDecoder.decode($0), bytes: $0) })
+            }
+            func line(_ sequence: Int, second: Int, _ rest: String) -> [UInt8] {
+                Array(#"{"seq":\#(sequence),"time":"2023-11-14T22:13:\#(second).000000Z",\#(rest)}\#n"#.utf8)
+            }
+            let data = #""type":"s","source":"s","series":"s","value":1"#
+            let latency =
+                #""type":"latency","source":"s","endpoint":"GET http://h/s","status":200,"ms":1,"dns_ms":0,"connect_ms":0,"#
+                + #""tls_ms":0,"wait_ms":1,"receive_ms":0,"bytes":1,"reused":true,"late_ms":0"#
+            let answered = StoreHarness.start - .seconds(600)
+            let hello = ControlLine.hello(
+                time: wall.now, identity: AgentIdentity(run: "theirs", version: "1", started: wall.now),
+                isFiltered: false, interval: .seconds(10), history: .seconds(120), firstSequence: 41, nextSequence: 43)
+            let source = SourceStatus(
+                source: "s", state: .ok, since: answered, answered: answered, rhythm: .every(.seconds(60)))
+            try await relay(
+                hello + ControlLine.stats(time: wall.now, asOf: 42, endpoints: [], sources: [source]))
+            #expect(try await Self.states(store).map(\.answered) == [answered])
+            // It is late at once, not only after another ten minutes.
+            let timeliness = await store.source(behind: await store.walk)?.0.timeliness
+            #expect(
+                timeliness == .late(silence: .seconds(600), expected: .seconds(60)), "\(String(describing: timeliness))"
+            )
+            try await relay(line(41, second: 10, data) + line(42, second: 10, latency))
+            #expect(try await Self.states(store).map(\.answered) == [answered])
+            // The second time on the way of plain lines.
+            for sequence in stride(from: 43, to: 47, by: 2) {
+                try await relay(line(sequence, second: 11, data) + line(sequence + 1, second: sequence - 10, latency))
+                let now = StoreHarness.start + .seconds(sequence - 30)
+                #expect(try await Self.states(store).map(\.answered) == [now])
+            }
+            try await relay(line(47, second: 50, latency))
+            #expect(try await Self.states(store).map(\.answered) == [StoreHarness.start + .seconds(15)])
+        }
+    }
 }

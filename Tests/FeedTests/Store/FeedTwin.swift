@@ -10,13 +10,15 @@ struct FeedTwin {
         var isRetired = false
         var state = SourceStatus.State.starting
         var since: Timestamp
+        var failure: SourceFailure?
+        var answered: Timestamp?
 
         var name: String { description.name }
         var type: String { description.type }
         var status: SourceStatus {
             SourceStatus(
-                source: name, state: state, since: since, type: type, unit: description.unit, bands: description.bands,
-                takesN: description.takesN)
+                source: name, state: state, since: since, failure: failure, answered: answered, type: type,
+                unit: description.unit, bands: description.bands, takesN: description.takesN)
         }
     }
 
@@ -99,6 +101,7 @@ struct FeedTwin {
             let message = "more than \(limits.series) series: events of further ones still flow, but have no windows"
             if let own = sources.firstIndex(where: { $0.name == "catwatch" }) {
                 setState(.failing, of: SourceID(index: own), wall)
+                sources[own].failure = SourceFailure(Failure(.config, message), at: wall)
             }
             add(wall, #""type":"error","source":"catwatch","code":"config","message":\#(Self.quoted(message))"#)
         }
@@ -111,6 +114,7 @@ struct FeedTwin {
 
     private mutating func publish(_ event: Event, _ wall: Timestamp) {
         var event = event
+        if case .data = event.body { sources[event.source.index].answered = wall }
         if case .data = event.body, counts.data == limits.data { return }
         if event.time.microseconds > wall.microseconds + width {
             counts.future += 1
@@ -133,7 +137,10 @@ struct FeedTwin {
             if let data = datum.data { text += ",\"data\":" + String(decoding: data, as: UTF8.self) }
             add(event.time, text)
         case .latency(let sample):
-            if sample.status == 304 { setState(.ok, of: event.source, wall) }
+            if sample.status == 304 {
+                setState(.ok, of: event.source, wall)
+                sources[event.source.index].answered = wall
+            }
             endpoints[source + " " + sample.endpoint, default: (0, 0)].answers += 1
             if let index = seriesIndex(event.source, "latency:" + source) {
                 record(sample.ms, in: index, event.time, wall)
@@ -154,6 +161,8 @@ struct FeedTwin {
                     + "\(sample.privateBytes)")
         case .error(let failure):
             setState(.failing, of: event.source, wall)
+            sources[event.source.index].failure = SourceFailure(failure, at: event.time)
+            if failure.message.isEmpty { sources[event.source.index].failure?.message = nil }
             var text = head("error")
             if let endpoint = failure.endpoint {
                 endpoints[source + " " + endpoint, default: (0, 0)].errors += 1
@@ -162,6 +171,7 @@ struct FeedTwin {
             add(event.time, text + ",\"code\":\"\(failure.code.rawValue)\",\"message\":" + Self.quoted(failure.message))
         case .progress(let progress):
             setState(.ok, of: event.source, wall)
+            sources[event.source.index].answered = wall
             add(event.time, head("progress") + ",\"done\":\(progress.done),\"page\":\(progress.page)")
         case .recovered(let recovery):
             setState(.ok, of: event.source, wall)
@@ -176,6 +186,7 @@ struct FeedTwin {
             sources[source.index].state = state
             sources[source.index].since = wall
         }
+        if state != .failing { sources[source.index].failure = nil }
     }
 
     private mutating func seriesIndex(_ id: SourceID, _ name: String, hasBands: Bool = false) -> Int? {

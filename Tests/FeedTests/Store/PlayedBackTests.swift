@@ -78,13 +78,15 @@ import Testing
             case 18:
                 // Of all that came, of a part of it, or of more than came.
                 let asOf = max(0, seq - 1 + Int.random(in: -2...2, using: &random))
+                let good = "\"state\":\"ok\",\"answered_at\":\(time(seq * 90))"
+                let bad = "\"state\":\"failing\",\"code\":\"c\(seq)\",\"message\":\"m\""
                 let endpoint =
                     "{\"endpoint\":\"GET http://a/\(seq % 3)\",\"source\":\"\(source)\",\"count\":\(seq),\"errors\":1,"
                 lines.append(
                     "{\"type\":\"stats\",\"time\":\(time(seq * 100)),\"as_of\":\(asOf),\"endpoints\":[\(endpoint)\"last_ms\":1,"
                         + "\"mean_ms\":2,\"min_ms\":1,\"p50_ms\":2,\"p90_ms\":3,\"p95_ms\":3,\"p99_ms\":3,\"max_ms\":4}],\"sources\":["
                         + (0..<4).map {
-                            "{\"source\":\"s\($0)\",\"state\":\"ok\",\"since\":\(time(0)),\"every_s\":1}"
+                            "{\"source\":\"s\($0)\",\($0 % 2 == seq % 2 ? good : bad),\"since\":\(time(0)),\"every_s\":1}"
                         }.joined(separator: ",") + "]}")
             case 19: lines.append(hello)
             default:
@@ -161,7 +163,28 @@ import Testing
     /// The same by a board of all lines.
     private static func folded(_ lines: [String]) throws -> Told {
         var board = Board()
-        for text in lines { board.apply(try LineDecoder.decode(Bytes(text.utf8))) }
+        /// When each source was heard, by its name: `answered`, or lines that are no answers, or a listing as ok.
+        var heard: [String: Timestamp] = [:]
+        for text in lines {
+            let line = try LineDecoder.decode(Bytes(text.utf8))
+            let (clock, run, last) = (board.clock, board.hello?.run, board.lastSequence)
+            let before = board.sources
+            board.apply(line)
+            if board.hello?.run != run { heard = [:] }
+            for (index, source) in board.sources.enumerated() {
+                let old = index < before.count ? before[index] : nil
+                if let answered = source.answered, answered != old?.answered { heard[source.name] = answered }
+                switch line.body {
+                case .stats(let stats) where stats.asOf >= last:
+                    guard let status = stats.sources.first(where: { $0.source == source.name }) else { break }
+                    heard[source.name] = status.answered ?? heard[source.name] ?? (status.state == .ok ? clock : nil)
+                case .recovered where line.source == source.name && line.seq ?? 0 > max(last, old?.asOf ?? 0),
+                    .memory where line.source == source.name && old?.state == .starting:
+                    heard[source.name] = board.clock
+                default: break
+                }
+            }
+        }
         let now = end(lines)
         var told = Told(
             endpoints: board.endpoints.map {
@@ -175,7 +198,8 @@ import Testing
         }
         told.sources = board.sources.map { source in
             let timeliness = Timeliness(
-                state: source.state, code: source.code, rhythm: source.rhythm, silence: source.heard.map { now - $0 },
+                state: source.state, code: source.failure?.code, rhythm: source.rhythm,
+                silence: heard[source.name].map { now - $0 },
                 hasEnded: false, window: .seconds(10))
             return "\(source.name) \(source.state) \(timeliness) \(source.since.microseconds)"
         }
@@ -476,7 +500,7 @@ extension EventStore {
         }
     }
 
-    fileprivate func source(behind walk: FeedWalk) -> (SourceNumbers, FeedWalk)? {
+    func source(behind walk: FeedWalk) -> (SourceNumbers, FeedWalk)? {
         var walk = walk
         return nextSource(&walk).map { ($0, walk) }
     }
@@ -486,7 +510,7 @@ extension EventStore {
         return nextMember(&walk)
     }
 
-    fileprivate func series(behind walk: FeedWalk) -> (SeriesNumbers, FeedWalk)? {
+    func series(behind walk: FeedWalk) -> (SeriesNumbers, FeedWalk)? {
         var walk = walk
         return nextSeries(&walk).map { ($0, walk) }
     }

@@ -189,6 +189,8 @@ extension SourceStatus? {
         let since = try members.timeIfAny(.since)
         self = state.map { SourceStatus(source: source, state: $0, since: since) }
         // A source without these is better than none: mistakes in them do not make the line unreadable.
+        if state == .failing { self?.failure = try? SourceFailure(members) }
+        self?.answered = try? members.timeIfAny(.answeredAt)
         self?.type = try? members.stringIfAny(.type)
         self?.unit = (try? members.stringIfAny(.unit)).map { LineEncoder.cut($0, at: SourceTable.longestUnit) }
         self?.bands = try? BandScale(members)
@@ -199,6 +201,15 @@ extension SourceStatus? {
         } else if (try? members.boolIfAny(.runsOnce)) == true {
             self?.rhythm = .once
         }
+    }
+}
+
+extension SourceFailure {
+    /// Mistakes in its parts do not make the code unknown.
+    fileprivate init(_ members: borrowing LineMembers) throws(LineFault) {
+        self.init(
+            code: try members.string(.code), message: try? members.stringIfAny(.message),
+            attempt: try? members.intIfAny(.attempt, from: 1), retryAt: try? members.timeIfAny(.retryAt))
     }
 }
 

@@ -86,7 +86,8 @@ package enum ControlLine {
 
     /// The second line of a connection: the statistics up to and including line `asOf`.
     ///
-    /// Sources take up to three quarters of the longest line, endpoints the rest. The line counts what did not fit, and
+    /// Sources take up to three quarters of the longest line, endpoints the rest. Failures of sources get the room that
+    /// the sources leave. The line counts what did not fit, and
     /// adds `moreEndpoints` and `moreSources`, which an agent further upstream left out.
     ///
     /// - Parameter longest: the most bytes of the line, if that is less than the longest line.
@@ -97,18 +98,7 @@ package enum ControlLine {
         // Everything outside the two lists takes less than a quarter of this.
         let longest = max(min(longest, LineEncoder.longestLine), 1_024)
         // Sources are written after the endpoints, but get their space first.
-        let mostListed = min(sources.reduce(64) { $0 + $1.mostEncoded }, longest / 4 * 3)
-        var sourcesLeft = 0
-        let listed = LineWriter.bytes(atMost: mostListed + 1) { writer in
-            // No comma precedes the first member of an object.
-            writer.raw("{")
-            let start = writer.next
-            sourcesLeft = writer.list("sources", sources) {
-                $1.next - start + $0.mostEncoded + 2 <= mostListed
-            } _: {
-                $0.write(to: &$1)
-            }
-        }.dropFirst()
+        let (listed, sourcesLeft) = list(sources, atMost: longest / 4 * 3)
         let most = endpoints.reduce(256) { $0 + $1.mostEncoded } + listed.count
         return line("stats", time, atMost: min(most, longest)) { writer in
             // After the type and the time.
@@ -127,6 +117,40 @@ package enum ControlLine {
             if endpoints > 0 { writer.integer("more_endpoints", endpoints) }
             if sources > 0 { writer.integer("more_sources", sources) }
         }
+    }
+
+    /// The `sources` member of a `stats` line, and the number of sources that did not fit.
+    private static func list(_ sources: [SourceStatus], atMost longest: Int) -> (ArraySlice<UInt8>, left: Int) {
+        let whole = sources.reduce(64) { $0 + $1.mostEncoded }
+        guard whole > longest, sources.contains(where: { $0.failure != nil }) else {
+            return encode(sources, atMost: min(whole, longest))
+        }
+        var fitting = sources
+        for index in fitting.indices { fitting[index].failure = nil }
+        // The check of the last source allows for its longest encoding.
+        let spare = fitting.reduce(0) { max($0, $1.mostEncoded) }
+        var room = longest - encode(fitting, atMost: longest).0.count - spare
+        for index in sources.indices {
+            guard let failure = sources[index].failure, failure.mostEncoded <= room else { continue }
+            room -= failure.mostEncoded
+            fitting[index].failure = failure
+        }
+        return encode(fitting, atMost: longest)
+    }
+
+    private static func encode(_ sources: [SourceStatus], atMost longest: Int) -> (ArraySlice<UInt8>, left: Int) {
+        var left = 0
+        let listed = LineWriter.bytes(atMost: longest + 1) { writer in
+            // No comma precedes the first member of an object.
+            writer.raw("{")
+            let start = writer.next
+            left = writer.list("sources", sources) {
+                $1.next - start + $0.mostEncoded + 2 <= longest
+            } _: {
+                $0.write(to: &$1)
+            }
+        }
+        return (listed.dropFirst(), left)
     }
 
     /// A line that the log has let go of and that is still its series' newest.

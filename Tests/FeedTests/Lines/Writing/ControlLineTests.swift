@@ -49,6 +49,7 @@ import Testing
         var failing = LatencyHistogram()
         failing.recordErrors()
         let hostile = LineEncoderTests.hostile
+        let failure = SourceFailure(code: "dns", message: hostile, attempt: 7, retryAt: Timestamp(seconds: 9))
         let bytes = ControlLine.stats(
             time: time, asOf: 41,
             endpoints: [
@@ -57,7 +58,7 @@ import Testing
             ],
             sources: [
                 SourceStatus(source: "fact", state: .ok, since: Timestamp(seconds: 1)),
-                SourceStatus(source: hostile, state: .failing, since: Timestamp(seconds: 2)),
+                SourceStatus(source: hostile, state: .failing, since: Timestamp(seconds: 2), failure: failure),
                 SourceStatus(source: "", state: .starting, since: Timestamp(seconds: 3)),
             ])
         guard case .stats(let stats) = try decode(bytes).body
@@ -77,6 +78,7 @@ import Testing
         #expect(stats.endpoints[1].source == hostile && stats.endpoints[1].summary.errors == 1)
         #expect(stats.sources.map(\.source) == ["fact", hostile, ""])
         #expect(stats.sources.map(\.state) == [.ok, .failing, .starting])
+        #expect(stats.sources.map(\.failure) == [nil, failure, nil])
         #expect(stats.sources.map(\.since) == (1...3).map { Timestamp(seconds: $0) })
     }
 
@@ -144,6 +146,24 @@ import Testing
         #expect(stats.sources.map(\.source) == sources.prefix(stats.sources.count).map(\.source))
     }
 
+    @Test func noSourceIsLeftOutOfStatsForTheFailureOfAnother() throws {
+        let message = String(repeating: "x", count: 1_000)
+        let failure = SourceFailure(code: "connect", message: message, attempt: 3, retryAt: time)
+        let failing = (0..<2_000).map { SourceStatus(source: "s\($0)", state: .failing, since: time, failure: failure) }
+        guard
+            case .stats(let stats) = try decode(
+                ControlLine.stats(time: time, asOf: 1, endpoints: [], sources: failing)
+            ).body
+        else {
+            Issue.record("no stats")
+            return
+        }
+        #expect(stats.sources.map(\.source) == failing.map(\.source) && stats.moreSources == 0)
+        // Those that there is room for.
+        let said = stats.sources.count { $0.failure == failure }
+        #expect(60..<700 ~= said && stats.sources.allSatisfy { $0.failure == failure || $0.failure == nil }, "\(said)")
+    }
+
     /// The longest of everything, as the writer looks at no bounds: `LineWriter.bytes` stops where one was broken.
     @Test func statsKeepToWhateverSizeTheyAreGiven() throws {
         var random = SeededGenerator(seed: 7)
@@ -169,6 +189,10 @@ import Testing
                     source: text(64), state: .starting, since: time, type: text(64), unit: text(32),
                     bands: Bool.random(using: &random) ? scale : nil, takesN: true)
                 status.rhythm = .every(.seconds(1) / 3)
+                if Bool.random(using: &random) {
+                    status.failure = SourceFailure(
+                        code: text(64), message: text(1_000), attempt: .max, retryAt: Timestamp(microseconds: .max))
+                }
                 return status
             }
             let most = Int.random(in: -100...40_000, using: &random)
