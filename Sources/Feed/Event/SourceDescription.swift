@@ -26,13 +26,16 @@ package struct SourceDescription: Sendable, Equatable {
     /// Whether its polls accept a number `n`, from 0 to `PollRequest.mostN`.
     package var takesN: Bool
     package var rhythm: Rhythm
+    /// How long a line of it is kept for late readers, by the line's time, while it is its series' newest. Nil to forget
+    /// what three complete answers did not contain, or, without such answers, what is a day old.
+    package var keep: Duration?
     /// The fleet's agent whose feed this source is; nil for any other source.
     package var agent: String?
 
     /// - Parameter type: nil to use the name.
     package init(
         name: String, type: String? = nil, unit: String? = nil, bands: BandScale? = nil, valuePointer: String? = nil,
-        takesN: Bool = false, rhythm: Rhythm = .stream
+        takesN: Bool = false, rhythm: Rhythm = .stream, keep: Duration? = nil
     ) {
         self.name = name
         self.type = type ?? name
@@ -41,6 +44,7 @@ package struct SourceDescription: Sendable, Equatable {
         self.valuePointer = valuePointer
         self.takesN = takesN
         self.rhythm = rhythm
+        self.keep = keep
     }
 
     /// The source for an agent of a fleet: for the agent's lines about itself, and the hub's about it.

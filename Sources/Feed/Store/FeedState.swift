@@ -874,8 +874,9 @@ package struct FeedState: ~Copyable, Sendable {
     /// Records that a source has given a complete answer.
     mutating func completeAnswer(of source: SourceID) { sources.completeAnswer(of: source, before: log.nextSequence) }
 
-    /// Whether a line that is its series' newest still says something: it was in one of the last three complete answers
-    /// of its source, or it is less than a day old if the source gives none.
+    /// Whether a line that is its series' newest still says something: the log has it, or it is no older than its
+    /// source's `keep`. Without that, it was in one of the last three complete answers of its source, or is less than a
+    /// day old if the source gives none.
     ///
     /// - Parameters:
     ///   - now: by the clock of the agent that the feed belongs to.
@@ -883,6 +884,9 @@ package struct FeedState: ~Copyable, Sendable {
     func isCurrent(_ index: Int, _ sequence: Int, at now: Timestamp, _ time: () -> Timestamp?) -> Bool {
         // A relayed agent knows its sources' answers, and has chosen.
         guard remote == nil, series[index].kind == .data || series[index].kind == .text else { return true }
+        if let keep = sources.keep(series[index].source) {
+            return sequence >= log.firstSequence || time().map { now - $0 < keep } ?? false
+        }
         if sequence > 0, let first = sources.firstOfAnswers(series[index].source) { return sequence >= first }
         return time().map { now - $0 < Self.longestKept } ?? false
     }

@@ -11,6 +11,8 @@ struct SourceTable: Sendable {
         var status: SourceStatus
         /// The meaning of its values, and the names of its bands as in lines.
         var bands: Bands?
+        /// See `SourceDescription.keep`.
+        var keep: Duration?
         /// Whether it is unlisted until it is registered again.
         var isRetired = false
         /// The time when it was released; nil while more data may come.
@@ -103,7 +105,7 @@ struct SourceTable: Sendable {
         let name = status.source
         var source = Source(
             name: name, prefix: Self.prefix(type: status.type ?? name, source: name), status: status,
-            bands: description.bands.map { Bands($0) },
+            bands: description.bands.map { Bands($0) }, keep: description.keep,
             generation: indices[name].flatMap { sources[$0]?.generation } ?? generation)
         guard let index = indices[name], let known = sources[index] else { return add(source) }
         if known.releasedAt != nil { released.removeAll { $0 == index } }
@@ -347,6 +349,9 @@ struct SourceTable: Sendable {
             sources[source.index]?.answerStarts.removeFirst()
         }
     }
+
+    /// See `SourceDescription.keep`.
+    func keep(_ source: Int) -> Duration? { sources[source]?.keep }
 
     /// The first line of the newest three complete answers of a source; nil if it has given none.
     func firstOfAnswers(_ source: Int) -> Int? {

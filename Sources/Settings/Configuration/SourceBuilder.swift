@@ -21,7 +21,7 @@ struct SourceBuilder {
     mutating func build(_ source: ConfiguredSource) -> Source? {
         let description = SourceDescription(
             name: source.name, type: source[\.type], unit: source[\.unit] ?? source.scale?.unit,
-            bands: source.scale?.scale, rhythm: rhythm(of: source))
+            bands: source.scale?.scale, rhythm: rhythm(of: source), keep: source[\.keep])
         switch source.kind {
         case .http:
             guard let request = request(source), let every = source[\.every] else { return nil }

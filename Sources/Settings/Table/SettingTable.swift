@@ -48,6 +48,13 @@ package struct SettingTable: Sendable {
             "What its values mean: the name of a scale of the top level's `bands`, a built-in one (`cpcb`), or a scale "
                 + "itself.",
             kinds: SourceKind.own))
+    let keep = SettingKey(
+        "keep", Types.duration(.seconds(1)...(.seconds(30 * 86_400))),
+        source: .init(
+            .general,
+            "How long the newest line of each series is kept for readers that come later, by the line's time. Without it: "
+                + "until three complete answers in a row did not contain it, or of a stream for a day.",
+            kinds: SourceKind.own))
     let url = SettingKey(
         "url", Types.url,
         source: .init(

@@ -169,6 +169,61 @@ import Testing
         }
     }
 
+    @Test func aLineIsKeptForAsLongAsItsSourceSays() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Self.harness(on: loop)
+            try await harness.store.whileRunning {
+                let store = harness.store
+                func keep(_ time: Duration?) async {
+                    _ = await store.register(SourceDescription(name: "fact", type: "fact", keep: time))
+                }
+                func answer(_ keys: String...) async throws {
+                    await store.publish(
+                        keys.map { Self.event(harness.source, $0, value: 1, at: harness.wall.now) })
+                    await store.completeAnswer(of: harness.source)
+                }
+                /// The keys after some time in which the log lets go of all lines; those of `/metrics` have to be the same.
+                func keys(after time: Duration) async throws -> [String] {
+                    try await loop.sleep(for: time)
+                    let late = await Self.late(harness)
+                    let keys = (late.kept + late.lines).compactMap { line -> String? in
+                        guard case .data(let data) = line.body, line.source == "fact" else { return nil }
+                        return data.series
+                    }
+                    var (walk, series): (FeedWalk, [String]) = (await store.walk, [])
+                    while let (found, next) = await store.series(behind: walk) {
+                        if found.kind == .data, let key = found.key {
+                            series.append("fact/" + String(decoding: key, as: UTF8.self))
+                        }
+                        walk = next
+                    }
+                    #expect(series.sorted() == keys.sorted())
+                    return keys
+                }
+                await keep(.seconds(3_600))
+                try await answer("b", "a")
+                for _ in 0..<4 {
+                    #expect(try await keys(after: .seconds(600)) == ["fact/b", "fact/a"])
+                    try await answer("a")
+                }
+                #expect(try await keys(after: .seconds(1_199)) == ["fact/b", "fact/a"])
+                #expect(try await keys(after: .seconds(2)) == ["fact/a"])
+                // A reload says otherwise, in either direction.
+                await keep(.seconds(60))
+                #expect(try await keys(after: .seconds(1)) == [])
+                await keep(.seconds(30 * 86_400))
+                #expect(try await keys(after: .seconds(86_400)) == ["fact/b", "fact/a"])
+                // What the log has is there in any case.
+                await keep(.seconds(1))
+                try await answer("c")
+                #expect(try await keys(after: .seconds(60)) == ["fact/c"])
+                #expect(try await keys(after: .seconds(600)) == [])
+                await keep(nil)
+                #expect(try await keys(after: .seconds(600)) == ["fact/a", "fact/c"])
+            }
+        }
+    }
+
     @Test func aLineGoesWithItsSource() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await Self.harness(on: loop)

@@ -77,6 +77,7 @@ import Testing
             case .webSocket(let ticks) = sources[4], case .stdin(let piped) = sources[5],
             case .fibonacci(let canary) = sources[6]
         else { throw UsageError("other kinds") }
+        #expect(dogs.description.keep == .seconds(3_600) && load.description.keep == nil)
         #expect(dogs.every == .seconds(60) && dogs.description.type == "dog")
         #expect(dogs.request.headers == ["Accept: application/json"])
         #expect(dogs.extraction.key == .position && dogs.extraction.value == .nowhere)

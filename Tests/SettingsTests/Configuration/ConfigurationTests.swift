@@ -60,6 +60,9 @@ import Testing
             ]
         ),
         (source(#""evry":1"#), ["1:33: sources[0].evry: is no known key; did you mean 'every'?"]),
+        (source(#""keep":"999ms""#), ["1:40: sources[0].keep: '999ms' is out of range; write 1s to 30d"]),
+        (source(#""keep":"31d""#), ["1:40: sources[0].keep: '31d' is out of range; write 1s to 30d"]),
+        (source(#""keep":0"#), ["1:40: sources[0].keep: '0' is out of range; write 1s to 30d"]),
         (source(#""every":0"#), ["1:41: sources[0].every: '0' is out of range; write 10ms to 1d"]),
         (source(#""every":1,"every":2"#), ["1:43: sources[0].every: is given twice; leave one out"]),
         (
