@@ -59,9 +59,15 @@ function lines(vector) {
 function shownLine(line) {
     if (line === null) return null
     const { kind, seq, time, type, source, body } = line
-    const shown = [kind, seq, time, type, source]
+    const shown = [kind === "rows" ? "window" : kind, seq, time, type, source]
     if (kind === "data") shown.push(body.series, body.value, body.text, body.data, body.truncated, body.altered)
-    if (kind === "kept") shown.push(body.run, shownLine(body.line))
+    if (kind !== "kept") return shown
+    shown.push(body.run, shownLine(body.line))
+    if (body.line.kind === "rows") {
+        for (const each of body.line.body) {
+            shown.push([each.series, each.start, each.width, each.last, each.minimum, each.maximum, each.count, each.mean])
+        }
+    }
     return shown
 }
 

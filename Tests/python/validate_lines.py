@@ -300,6 +300,8 @@ class Connection:
     def see_kept(self, line):
         """Kept lines come before all others, by ascending number, and are older than those, but for those of a fleet's agents."""
         need(line["run"] == self.hello["run"], "is of another run than hello")
+        if line["line"]["type"] == "window":
+            return self.see_windows(line["line"])
         seq = line["line"]["seq"]
         if seq == 0:
             need("agent" in line["line"] and "origin_seq" in line["line"], "keeps a line without a number")
@@ -308,6 +310,18 @@ class Connection:
         need(seq < self.hello["next_seq"], f"keeps number {seq}, which is not there yet")
         need(not self.resumed or self.expected is None, "comes behind numbered lines")
         self.kept = seq
+
+    def see_windows(self, line):
+        """The kept windows of a series come before its kept lines, but may be of lines that are still to come."""
+        need(self.kept == 0 and self.expected in (None, self.hello["first_seq"]), "has windows behind other lines")
+        need(line["seconds"] > self.hello["interval_s"], "has windows that are no wider than those of window lines")
+        starts = [row[0] for row in line["rows"]]
+        need(starts == sorted(set(starts)), f"has windows that are not in order: {starts}")
+        for start, last, low, high, count, mean in line["rows"]:
+            slack = 1e-9 * max(1.0, abs(low), abs(high))
+            need(low <= last <= high and low - slack <= mean <= high + slack, "has a value outside of min and max")
+            need(start % line["seconds"] == 0, f"has a window that starts at {start}")
+            need(count >= 1 and count == int(count), f"has {count} values in a window")
 
     def see_gap(self, line):
         first, last = line["from"], line["to"]

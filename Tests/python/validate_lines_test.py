@@ -39,6 +39,8 @@ WINDOW = (
     '"seconds":10,"last":106,"last_seq":1,"count":5,"min":61,"max":140,"mean":98.2,"revision":1}' % TIME
 )
 KEPT = '{"type":"kept","time":"%s","run":"r1","line":%s}' % (TIME, FACT)
+KEPT_ROWS = KEPT.replace(
+    FACT, '{"seq":1,"time":"%s","type":"window","source":"f","series":"f","seconds":600,"rows":[[600,1,1,1,1,1],[1200,3,2,4,2,3]]}' % TIME)
 KEPT_LATENCY = '{"type":"kept","time":"%s","run":"r1","line":%s}' % (TIME, LATENCY)
 # A connection whose log begins with number 5.
 KEEPING = HELLO.replace('"first_seq":1,"next_seq":3', '"first_seq":5,"next_seq":6')
@@ -99,6 +101,7 @@ PASSES = {
     "a gap first": ([HELLO, STATS, GAP.replace('"from":8', '"from":1'), KEYED, BYE], {}),
     "a window with band and trend": (swap(5, '"revision"', '"band":"long","trend":"improving","revision"'), {}),
     "kept lines": ([KEEPING, STATS, KEPT, KEPT_LATENCY, FACT5], {}),
+    "kept windows": ([KEEPING, STATS, KEPT_ROWS, KEPT, FACT5], {}),
     "data of the type kept": (swap(2, '"type":"fact"', '"type":"kept"'), {}),
     "a refused request": (GOOD[:3] + [REFUSAL] + GOOD[3:], {"expect_bye": True}),
     "an answered request": (GOOD[:5] + [HELLO, STATS] + GOOD[3:], {"expect_bye": True}),
@@ -116,6 +119,12 @@ FAILS = {
     "a kept line of another run": ([KEEPING, STATS, KEPT.replace('"run":"r1"', '"run":"r2"'), FACT5], "another run", {}),
     "a kept line of the future": ([KEEPING, STATS, KEPT.replace('"seq":1', '"seq":6'), FACT5], "not there yet", {}),
     "a kept window": ([KEEPING, STATS, KEPT.replace(FACT, WINDOW)], "schema of kept", {}),
+    "kept windows behind kept lines": ([KEEPING, STATS, KEPT, KEPT_ROWS], "behind other lines", {}),
+    "kept windows as wide as others": ([KEEPING, STATS, KEPT_ROWS.replace('"seconds":600', '"seconds":10')], "no wider", {}),
+    "kept windows backwards": ([KEEPING, STATS, KEPT_ROWS.replace("[600,", "[2400,")], "not in order", {}),
+    "a kept window between two": ([KEEPING, STATS, KEPT_ROWS.replace("[600,", "[601,")], "starts at 601", {}),
+    "a kept window of nothing": ([KEEPING, STATS, KEPT_ROWS.replace("[600,1,1,1,1,1]", "[600,1,1,1,0,1]")], "0 values", {}),
+    "a kept window outside of itself": ([KEEPING, STATS, KEPT_ROWS.replace("[600,1,", "[600,2,")], "outside", {}),
     "a kept line in a kept line": ([KEEPING, STATS, KEPT.replace(FACT, KEPT)], "schema of kept", {}),
     "a number that was kept": ([KEEPING, STATS, KEPT.replace('"seq":1', '"seq":5'), FACT5], "was kept", {}),
     "bands without a direction": (described('"bands":[%s]' % SEVERE), "schema of stats", {}),

@@ -21,11 +21,13 @@ package import Reactor
 ///    Either way the event `isCut`, as it is when the line is `truncated`, and `dataLeftOut` goes up by one. The same
 ///    holds for all series' newest texts and `texts`. A data line with a value is also a point of its series, a latency
 ///    line one of `latency:SOURCE` (its `ms`), a memory line one of `memory:SOURCE` (its `rss_bytes`). A point that is
-///    not later than `clock` minus the history (the hello's, or 120 s) is not kept. See `BoardHistories` for the
+///    not later than `clock` minus the history (the hello's, or 120 s; see rule 5) is not kept. See `BoardHistories` for the
 ///    bounds. `newest` is the latest point by time, then number, kept or not.
 /// 5. **Window lines** replace the one with the same start unless that has a higher revision. One of another width than
 ///    those kept for the series replaces them all. A new one removes those that ended no later than `clock` minus the
-///    history, except the last. Over `windowsPerSeries`, or over `windows` for all series together, the series' window
+///    history, except the last. The history is the hello's; for a source with a period longer than the hello's interval
+///    (10 s where there is none) it is that of `WindowSpan`, as of the newest `stats` line that counts. That holds for
+///    points and errors too. Over `windowsPerSeries`, or over `windows` for all series together, the series' window
 ///    with the earliest start goes, which may be the new one itself. `band` and `trend` are cut at 64 bytes of UTF-8,
 ///    and are left out if they would exceed `words` different words.
 /// 6. **Endpoints** are distinguished by source and name. A `stats` line with an `as_of` of at least `lastSequence`
@@ -56,7 +58,8 @@ package import Reactor
 ///    limit is reached, agents whose newest line was a day or more before `clock` go, and if there is none, the new one
 ///    is refused.
 /// 9. **Kept lines.** A `kept` line of the hello's run, whose line has a number below the hello's `next_seq`, changes
-///    only the series of that line, as by rule 4, and its source's `newest` if that is earlier.
+///    only the series of that line, as by rule 4, and its source's `newest` if that is earlier. Kept windows are window
+///    lines with the revision −1, which are passed over if the series has windows of another width.
 /// 10. Every numbered line is one of the newest `lines`, with the value and text that fit its type.
 ///
 /// Texts are cut at 1,000 code points, and so are names that are only shown in `lines`; in `memory` they are cut at 64.
@@ -141,7 +144,6 @@ package struct Board: Sendable {
     private static let longestName = 2_048
     private static let longestCode = 64
     private static let longestWord = 64
-    private static let defaultHistory: Int64 = 120_000_000
 
     /// A name, compared by its bytes as the agent does: a `String` treats two spellings of an é as equal.
     private struct Name: Sendable, Hashable {
@@ -367,6 +369,8 @@ package struct Board: Sendable {
         case .memory(let sample):
             let series = seriesIndex(SeriesKind.memory.prefix + source, source: source)
             plot(Double(sample.resident), line.time, sequence, in: series)
+        case .window:
+            for window in kept.windows { keep(window, source: source) }
         default: break
         }
     }
@@ -389,7 +393,17 @@ package struct Board: Sendable {
             sources[index].answered = status.answered ?? sources[index].answered
             sources[index].since = status.since ?? sources[index].since
         }
+        for index in series.indices { series[index].span = span(of: series[index].source) }
     }
+
+    /// Rule 5: how wide the windows of a source's series are, and for how long they and the points are kept.
+    private func span(of source: String) -> WindowSpan {
+        let rhythm = self.source(named: source).map { sources[$0].rhythm } ?? .stream
+        return WindowSpan(rhythm, interval: interval, history: hello?.history ?? .seconds(120))
+    }
+
+    /// The width of the agent's windows, but for sources with a longer rhythm.
+    package var interval: Duration { hello.map { $0.interval > .zero ? $0.interval : .seconds(10) } ?? .seconds(10) }
 
     /// Rule 1: starts a connection.
     private mutating func begin(_ new: Line.Hello) {
@@ -467,14 +481,13 @@ package struct Board: Sendable {
         let point = BoardPoint(time: time, value: value, sequence: sequence)
         series[index].count += 1
         if series[index].newest.map({ point.isLater(than: $0) }) ?? true { series[index].newest = point }
-        let expiry = expiry(at: time)
+        let expiry = expiry(at: time, after: series[index].span.history)
         if point.microseconds > expiry { points.append(point, to: index, expiry: expiry) }
     }
 
-    /// The time up to which points are past the history, in microseconds; based on the line's `time` without a clock.
-    private func expiry(at time: Timestamp) -> Int64 {
-        let history = hello?.history.microseconds ?? Self.defaultHistory
-        return (clock ?? time).microseconds.subtractingSaturated(history)
+    /// The time up to which everything is past a history, in microseconds; based on the line's `time` without a clock.
+    private func expiry(at time: Timestamp, after history: Duration) -> Int64 {
+        (clock ?? time).microseconds.subtractingSaturated(history.microseconds)
     }
 
     /// Rule 5: adds a window to a series.
@@ -484,6 +497,8 @@ package struct Board: Sendable {
         window.band = window.band.flatMap { word($0) }
         window.trend = window.trend.flatMap { word($0) }
         if let first = series[index].windows.first, first.width != window.width {
+            // A kept one says nothing new.
+            if window.revision < 0 { return }
             windowCount -= series[index].windows.count
             series[index].windows = []
         }
@@ -497,7 +512,7 @@ package struct Board: Sendable {
         }
         series[index].windows.insert(window, at: position)
         windowCount += 1
-        let past = expiry(at: window.start)
+        let past = expiry(at: window.start, after: series[index].span.history)
         while series[index].windows.count > 1, let first = series[index].windows.first,
             first.start.microseconds.addingSaturated(first.width) <= past
         {
@@ -589,7 +604,7 @@ package struct Board: Sendable {
         sources[index].errors += 1
         let error = BoardError(
             microseconds: time.microseconds, sequence: sequence, code: failure.code.rawValue.cut(to: Self.longestCode))
-        let expiry = expiry(at: time)
+        let expiry = expiry(at: time, after: span(of: name).history)
         if error.microseconds > expiry { errors.append(error, to: index, expiry: expiry) }
         if sequence > sources[index].asOf { keep(SourceFailure(failure, at: time), of: index) }
     }
@@ -603,7 +618,7 @@ package struct Board: Sendable {
             return nil
         }
         nameBytes += bytes
-        series.append(BoardSeries(name: name, source: source))
+        series.append(BoardSeries(name: name, source: source, span: span(of: source)))
         seriesByName[Name(name)] = series.count - 1
         return series.count - 1
     }

@@ -16,10 +16,11 @@ package struct BoardSeries: Sendable, Equatable {
     package internal(set) var count = 0
     /// The agent's own windows, ascending by start, all of the width of the newest window line.
     package internal(set) var windows: [BoardWindow] = []
+    /// How wide its windows are, and for how long they and its points are kept.
+    package internal(set) var span: WindowSpan
 
-    init(name: String, source: String) {
-        self.name = name
-        self.source = source
+    init(name: String, source: String, span: WindowSpan) {
+        (self.name, self.source, self.span) = (name, source, span)
         kind = SeriesKind(of: name)
     }
 

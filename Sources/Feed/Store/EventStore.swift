@@ -274,7 +274,10 @@ package actor EventStore {
     /// its description: see `FeedState.register`. `greetAll` notifies readers.
     package func register(_ description: SourceDescription) -> SourceID {
         if let agent = description.agent { return state.register(agent: agent, at: moment) }
-        return state.register(description, at: wall.now)
+        let moment = moment
+        let source = state.register(description, at: moment.wall)
+        state.fitWindows(of: source, at: moment)
+        return source
     }
 
     /// Adds a source, unless it is our own and its name conflicts with an agent of the fleet or one of its sources.
@@ -450,8 +453,26 @@ package actor EventStore {
     // Bound: kept lines made for a reader at once | 64 KiB and one line | the others are made when these are written
     private static let keptSlice = 64 << 10
 
+    /// Returns lines with the next of the kept windows that a reader is owed; nil when it has them all.
+    private func keptWindows(for reader: StoreReader) -> [UInt8]? {
+        guard let first = reader.nextWindows else { return nil }
+        reader.nextWindows = nil
+        let (now, feedTime) = (wall.now, feedTime)
+        var lines: [UInt8] = []
+        state.forEachWindowsKept(from: first, at: feedTime) { series, width, names, windows in
+            if lines.count >= Self.keptSlice {
+                reader.nextWindows = series
+                return false
+            }
+            lines += ControlLine.kept(time: now, run: identity.run, windows: windows, width: width, names: names)
+            return true
+        }
+        return lines.isEmpty ? nil : lines
+    }
+
     /// Returns the next of the kept lines that a reader is owed; nil when it has them all.
     private func keptLines(for reader: StoreReader) -> [UInt8]? {
+        if let lines = keptWindows(for: reader) { return lines }
         while let owed = reader.owedKept {
             let start = reader.nextKept
             (reader.owedKept, reader.nextKept) = (nil, nil)
@@ -648,7 +669,7 @@ package actor EventStore {
         guard let reader = readers[id] else { return [] }
         reader.isAway = false
         reader.isFiltered = isFiltered
-        (reader.keptAfter, reader.owedKept) = (nil, nil)  // what it read elsewhere had them
+        (reader.keptAfter, reader.owedKept, reader.nextWindows) = (nil, nil, nil)  // what it read elsewhere had them
         if reader.nextArrival != nil { reader.nextArrival = state.log.kept.arrival(after: next.sequence - 1) }
         if !state.hasBegun {
             reader.pendingStart = PendingStart(start: .after(next.sequence - 1), run: next.run)
@@ -1157,6 +1178,7 @@ package actor EventStore {
         case .stats:
             // Readers are greeted if the descriptions have changed.
             guard state.applyUnnumbered(line) else { return false }
+            state.fitWindows(at: moment)
             oweNews()
             return true
         case .hello(let hello):
@@ -1181,6 +1203,13 @@ package actor EventStore {
         case .gap: _ = state.applyUnnumbered(line)
         case .kept(let kept):
             guard kept.run == identity.run else { return false }
+            if !kept.windows.isEmpty {
+                guard let index = state.restore(kept, at: moment) else { return false }
+                for reader in readers.values where !reader.isAway && reader.lacksWindows {
+                    reader.nextWindows = min(reader.nextWindows ?? index, index)
+                }
+                return true
+            }
             if kept.line.seq == 0 { return state.keepForeign(kept, at: moment) }
             guard let sequence = state.keep(kept, at: moment) else { return false }
             for reader in readers.values where !reader.isAway && sequence < reader.keptEnd {

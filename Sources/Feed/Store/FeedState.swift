@@ -530,7 +530,7 @@ package struct FeedState: ~Copyable, Sendable {
         guard
             let index = series.add(
                 source, kind, key: key.map { .init($0) }, owner: currentMember, generation: lastGeneration,
-                ring: newRing)
+                ring: WindowRing(span(of: source.index)))
         else { return nil }
         if kind != .text {
             fleet[closings: currentMember].add(series: index)
@@ -571,10 +571,55 @@ package struct FeedState: ~Copyable, Sendable {
         removeSeries { index, _ in gone.contains(index) }
     }
 
-    /// Windows of a relayed feed arrive as lines: only the newest value of a series is needed.
-    private var newRing: WindowRing {
-        let width = remote == nil ? limits.interval : max(.seconds(1), history)
-        return WindowRing(width: width, history: history)
+    /// The windows that are held of a source. Those of a relayed feed arrive as lines: of a source whose windows are not
+    /// kept longer than lines, only the newest value is needed.
+    private func span(of source: Int) -> WindowSpan {
+        let span = WindowSpan(sources.rhythm(of: source), interval: interval, history: history)
+        if remote == nil || span.width > interval { return span }
+        return WindowSpan(.stream, interval: max(.seconds(1), history), history: history)
+    }
+
+    /// Replaces the windows of sources whose rhythm has changed, after emitting their last lines.
+    ///
+    /// - Parameter source: the source to look at; nil for all.
+    mutating func fitWindows(of source: SourceID? = nil, at moment: Moment) {
+        for index in series.indices where series[index].source >= 0 {
+            guard source.map({ $0.index == series[index].source }) ?? true else { continue }
+            let span = span(of: series[index].source)
+            guard series[index].ring.width != span.width.microseconds else { continue }
+            flush(index, moment, isComplete: true)
+            series[index].ring = WindowRing(span, after: series[index].ring.newest)
+        }
+    }
+
+    /// Calls `body` with the closed windows of each series whose windows are kept longer than lines, until it returns
+    /// false.
+    ///
+    /// - Parameters:
+    ///   - first: the first series, by index.
+    ///   - now: by the clock of the agent that the feed belongs to.
+    ///   - body: gets the width of the windows and `"source":"…","series":"…"`, with the agent's name in a fleet.
+    func forEachWindowsKept(
+        from first: Int, at now: Timestamp,
+        _ body: (_ series: Int, _ width: Int64, _ names: [UInt8], _ windows: [Window]) -> Bool
+    ) {
+        for index in series.indices.dropFirst(first) where hasLongWindows(index) {
+            let ring = series[index].ring
+            let oldest = now.microseconds.subtractingSaturated(ring.history)
+            let windows = ring.held.filter { oldest + 1...now.microseconds ~= ring.end(of: $0).microseconds }
+            guard let newest = windows.last,
+                isCurrent(index, log.kept.newest(of: index), at: now, { newest.lastTime })
+            else { continue }
+            let names = windowNames(of: index) + fleet.tail(of: series[index].owner)
+            if !body(index, ring.width, names, windows) { return }
+        }
+    }
+
+    /// Whether the windows of a series are kept longer than lines.
+    private func hasLongWindows(_ index: Int) -> Bool {
+        let source = series[index].source
+        return source >= 0 && series[index].kind != .text
+            && WindowSpan(sources.rhythm(of: source), interval: interval, history: history).width > interval
     }
 
     /// `"source":"…","series":"…"`, for the lines of a series' windows.
@@ -748,7 +793,8 @@ package struct FeedState: ~Copyable, Sendable {
         guard series[index].source >= 0, remote == nil, !isComplete || series[index].ring.hasChanges else { return }
         // Takes the ring out while it lends its windows, so that the log can be appended to; another ring replaces it,
         // or its memory would be shared and copied.
-        var ring = newRing
+        let width = series[index].ring.width
+        var ring = WindowRing(width: .microseconds(width))
         swap(&ring, &series[index].ring)
         let owner = series[index].owner
         let time = fleet[closings: owner].time(at: moment)
@@ -1034,6 +1080,21 @@ package struct FeedState: ~Copyable, Sendable {
             return remoteSeries(of: source, .memory, nil, moment).map { ($0, Double(sample.resident)) }
         default: return nil
         }
+    }
+
+    /// Restores the windows of another agent's series.
+    ///
+    /// - Returns: the series' index; nil if they are no windows for readers here.
+    mutating func restore(_ kept: Line.Kept, at moment: Moment) -> Int? {
+        guard remote != nil, case .window(let newest) = kept.line.body, let name = kept.line.source,
+            let source = sources.source(named: name)
+        else { return nil }
+        let kind = [SeriesKind.latency, .memory].first { newest.series == $0.prefix + name } ?? .data
+        guard let index = remoteSeries(of: source, kind, kind == .data ? newest.series : nil, moment),
+            hasLongWindows(index), series[index].ring.width == newest.width.microseconds
+        else { return nil }
+        for window in kept.windows { series[index].ring.restore(Window(window)) }
+        return index
     }
 
     /// Drops lines that are too old.

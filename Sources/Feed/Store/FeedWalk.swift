@@ -24,6 +24,8 @@ package struct SourceNumbers: Sendable {
     package let name: String
     package let state: SourceStatus.State
     package let timeliness: Timeliness
+    /// The width of its series' windows.
+    package let window: Duration
     /// Whether it is currently configured: false for one that a reload removed.
     package let isListed: Bool
     /// Answers by status; empty for an attached feed, whose lines do not state them.

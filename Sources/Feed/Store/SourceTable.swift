@@ -98,6 +98,7 @@ struct SourceTable: Sendable {
     }
     func type(of source: SourceID) -> String? { sources[source.index]?.status.type }
     func bands(of index: Int) -> Bands? { sources[index]?.bands }
+    func rhythm(of index: Int) -> Rhythm { sources[index]?.status.rhythm ?? .stream }
 
     /// Adds a source at `generation`, or replaces the description of the one with this name.
     mutating func register(_ description: SourceDescription, at time: Timestamp, generation: Int) -> SourceID {
@@ -364,7 +365,7 @@ struct SourceTable: Sendable {
 
     /// Returns the next source of a walk.
     ///
-    /// - Parameter window: the width of a window.
+    /// - Parameter window: the width of windows of sources without a longer rhythm.
     func next(_ walk: inout FeedWalk, at time: Timestamp, window: Duration) -> SourceNumbers? {
         while walk.position < sources.count {
             defer { walk.position += 1 }
@@ -372,9 +373,10 @@ struct SourceTable: Sendable {
             let timeliness = Timeliness(
                 state: source.status.state, code: source.status.failure?.code, rhythm: source.status.rhythm,
                 silence: source.heard.map { max(.zero, time - $0) }, hasEnded: source.hasEnded, window: window)
+            let span = WindowSpan(source.status.rhythm, interval: window, history: .zero)
             return SourceNumbers(
-                name: source.name, state: source.status.state, timeliness: timeliness, isListed: !source.isRetired,
-                answers: source.answers, errors: source.errors)
+                name: source.name, state: source.status.state, timeliness: timeliness, window: span.width,
+                isListed: !source.isRetired, answers: source.answers, errors: source.errors)
         }
         return nil
     }

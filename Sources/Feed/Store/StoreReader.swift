@@ -34,6 +34,8 @@ final class StoreReader {
     var nextArrival: Int?
     /// Whether it is to be greeted soon, because of new sources; it gets foreign kept lines, which may be of those, after that.
     var awaitsNews = false
+    /// The first series whose kept windows it has yet to get; nil when it has them all.
+    var nextWindows: Int?
     /// The number below which it gets kept lines instead of those of the log.
     var keptEnd = 1
     /// Lines of an ended run that it has missed.
@@ -64,7 +66,11 @@ final class StoreReader {
         nextArrival = keptAfter.map { $0 > 0 ? kept.arrival(after: $0) : 0 }
         keptEnd = max(cursor, first)
         owedKept = keptAfter.map { min($0.addingSaturated(1), keptEnd)..<keptEnd }
+        nextWindows = lacksWindows ? 0 : nil
     }
+
+    /// Whether it wants what was kept, and has not seen all lines before the first one that it gets.
+    var lacksWindows: Bool { keptAfter.map { $0 < keptEnd - 1 } ?? false }
 
     init(name: String?, cursor: Int, on loop: EventLoop, call: (() -> Void)?) {
         self.name = name

@@ -35,6 +35,16 @@ package struct Window: Sendable, Equatable {
         sum = value
     }
 
+    /// Restores a closed window from a line of an agent's.
+    init(_ line: Line.Window) {
+        let width = line.width.microseconds
+        self.init(
+            index: Self.index(of: line.start, width: width), value: line.last,
+            time: Timestamp(microseconds: line.start.microseconds.addingSaturated(width - 1)), sequence: line.lastSeq)
+        (count, minimum, maximum, sum) = (line.count, line.min, line.max, line.mean * Double(line.count))
+        isDirty = false
+    }
+
     /// Whether `last` is in a better or a worse band than the previous window's.
     package enum Trend: UInt8, Sendable {
         case none, improving, deteriorating
@@ -61,6 +71,9 @@ package struct Window: Sendable, Equatable {
         if value > maximum { maximum = value }
         sum += value
     }
+
+    /// Its start, if it is `width` microseconds wide.
+    package func start(width: Int64) -> Timestamp { Self.start(of: index, width: width) }
 
     /// The number of the window of `width` microseconds (more than 0) that holds `time`.
     package static func index(of time: Timestamp, width: Int64) -> Int64 {

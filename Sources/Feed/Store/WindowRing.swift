@@ -50,6 +50,14 @@ package struct WindowRing: Sendable {
         precondition(self.width > 0 && self.history >= 0, "a window needs a width and a history")
     }
 
+    /// Creates the windows of a source.
+    ///
+    /// - Parameter newest: the newest window of before, which has another width.
+    init(_ span: WindowSpan, after newest: Window? = nil) {
+        self.init(width: span.width, history: span.history)
+        past = newest
+    }
+
     /// The windows held, by ascending index.
     package var held: ArraySlice<Window> { windows[head...] }
 
@@ -77,7 +85,7 @@ package struct WindowRing: Sendable {
     }
 
     /// The start of a window.
-    package func start(of window: Window) -> Timestamp { Window.start(of: window.index, width: width) }
+    package func start(of window: Window) -> Timestamp { window.start(width: width) }
 
     /// The end of a window.
     package func end(of window: Window) -> Timestamp { Window.end(of: window.index, width: width) }
@@ -96,6 +104,17 @@ package struct WindowRing: Sendable {
         windows[current].add(value, time: at, sequence: sequence)
         if !windows[current].isDirty { markDirty(current) }
         return isFuture ? .future : .recorded
+    }
+
+    /// Adds a window from before this ring, without a line, unless it has its values already or there is no room.
+    mutating func restore(_ window: Window) {
+        let place = position(of: window.index)
+        guard windows.count - head < capacity, place == windows.count || windows[place].index != window.index else {
+            return
+        }
+        windows.insert(window, at: place)
+        if place == head { firstExpiry = end(of: window).microseconds.addingSaturated(history) }
+        forgetCurrent()
     }
 
     /// Emits a line for every changed window that has ended, by ascending index, and drops those outside the history.

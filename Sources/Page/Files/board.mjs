@@ -89,7 +89,7 @@ export class Board {
         this.lastSequence = 0
         /** The agent's time, as the newest line tells. */
         this.clock = null
-        /** In the order of their first line; each has name, source, kind, newest, event, events, count and windows. */
+        /** In the order of their first line; each has name, source, kind, newest, event, events, count, windows and span. */
         this.series = []
         this.dataLeftOut = 0
         this.refusedSeries = 0
@@ -276,6 +276,7 @@ export class Board {
     #recall({ run, line }) {
         if (run !== this.hello?.run || line.seq === null || line.seq >= this.hello.nextSeq) return
         this.#chart(line, line.source ?? "")
+        if (line.kind === "rows") for (const window of line.body) this.#keep(window, line.source ?? "")
         const known = line.kind === "data" ? this.describedSource(line.source) : null
         if (known !== null) known.newest = Math.max(known.newest ?? line.time, line.time)
     }
@@ -361,13 +362,13 @@ export class Board {
         const series = this.series[index]
         series.count += 1
         if (series.newest === null || isLater(point, series.newest)) series.newest = point
-        const expiry = this.#expiry(time)
+        const expiry = this.#expiry(time, series.span)
         if (time > expiry) this.#state.points.append(point, index, expiry)
     }
 
-    /** What is not later than this is past the history; `time` is the line's, for want of a clock. */
-    #expiry(time) {
-        return (this.clock ?? time) - (this.hello?.history ?? defaultHistory)
+    /** What is not later than this is past a history; `time` is the line's, for want of a clock. */
+    #expiry(time, { history }) {
+        return (this.clock ?? time) - history
     }
 
     /** Rule 5: a window of a series. */
@@ -380,6 +381,8 @@ export class Board {
         const window = { start, width, last, count, minimum, maximum, mean, revision, band, trend }
         const series = this.series[index]
         if (series.windows.length > 0 && series.windows[0].width !== width) {
+            // A kept one says nothing new.
+            if (revision < 0) return
             this.#state.windowCount -= series.windows.length
             series.windows = []
         }
@@ -392,7 +395,7 @@ export class Board {
         }
         windows.splice(place, 0, window)
         this.#state.windowCount += 1
-        const past = this.#expiry(start)
+        const past = this.#expiry(start, series.span)
         while (windows.length > 1 && windows[0].start + windows[0].width <= past) {
             windows.shift()
             this.#state.windowCount -= 1
@@ -432,6 +435,17 @@ export class Board {
             if (status.failure !== null) this.#because(status.failure, source)
             if (isWhole(status)) source.asOf = stats.asOf
         }
+        for (const series of this.series) series.span = this.#span(series.source)
+    }
+
+    /** Rule 5: how wide the windows of a source's series are, and for how long they and the points are kept: see WindowSpan. */
+    #span(source) {
+        const { interval } = this
+        const history = this.hello?.history ?? defaultHistory
+        const period = this.describedSource(source)?.rhythm.period ?? 0
+        if (period <= interval) return { width: interval, history }
+        const width = Math.ceil(Math.min(period, day) / 1e6) * 1e6
+        return { width, history: width * Math.min(Math.max(Math.floor(history / interval), 1), 120) }
     }
 
     /** Rule 6: the base of all endpoints. */
@@ -475,7 +489,7 @@ export class Board {
         if (source === null) return
         this.#enter("failing", source, time, sequence)
         source.errors += 1
-        const expiry = this.#expiry(time)
+        const expiry = this.#expiry(time, this.#span(name))
         if (time > expiry) this.#state.errors.append({ time, sequence, code: cutPoints(failure.code, longestCode) }, source.index, expiry)
         const retryAt = failure.retryIn === null ? null : time + failure.retryIn
         if (sequence > source.asOf) this.#because({ ...failure, retryAt }, source)
@@ -561,7 +575,7 @@ export class Board {
         }
         this.#state.nameBytes += bytes
         const kind = seriesKind(name)
-        this.series.push({ name, source, kind, newest: null, event: null, events: 0, count: 0, windows: [] })
+        this.series.push({ name, source, kind, newest: null, event: null, events: 0, count: 0, windows: [], span: this.#span(source) })
         this.#state.seriesByName.set(name, this.series.length - 1)
         return this.series.length - 1
     }

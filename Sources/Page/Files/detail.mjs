@@ -74,11 +74,12 @@ export function create(context) {
         const { board } = context
         const index = board.seriesNamed(shown)
         if (index === undefined || context.isSnapshot || context.view.span !== null) return past !== null
-        const length = Math.max(context.span, second)
+        const { width, span, lastWindow } = context.extent(index)
+        const length = Math.max(span, second)
         if (past === null && direction > 0) return false
-        const until = past === null ? context.lastWindow * context.width - length : past.series.until + direction * length
+        const until = past === null ? lastWindow * width - length : past.series.until + direction * length
         // What the board holds is shown from there.
-        if (until > context.lastWindow * context.width - length / 2) return stayHere()
+        if (until > lastWindow * width - length / 2) return stayHere()
         leavePast()
         const series = new PastSeries({ name: shown, source: board.series[index].source, from: until - length, until })
         const asked = { series, control: new AbortController(), state: "asking" }
@@ -168,7 +169,8 @@ export function create(context) {
         const isStale = context.isStale(index)
         const pointer = series.kind === "data" ? board.describedSource(series.source)?.valuePointer ?? null : null
         drawAge(series, now, isStale, pointer === null ? "" : ` · value: ${visible(pointer)}`)
-        const { width, span, lastWindow, view } = context
+        const { view } = context
+        const { width, span, lastWindow } = context.extent(index)
         const last = series.windows.at(-1)
         const offset = context.utcOffset(now)
         const form = JSON.stringify([
@@ -206,7 +208,7 @@ export function create(context) {
         setText(prefix, visible(before))
         setText(rest, visible(own))
         const index = board.seriesNamed(series.name)
-        const stands = standing(board, series, series.newest ? context.windows(index) : [], context.width)
+        const stands = standing(board, series, series.newest ? context.windows(index) : [], context.extent(index).width)
         setText(amount, stands.quantity?.text ?? "")
         setText(unit, visible(stands.quantity?.unit ?? ""))
         setAttribute(badge, "class", stands.band ? `badge shape-${Math.max(stands.band.place, 0) % shapes}` : "badge none")
@@ -220,7 +222,8 @@ export function create(context) {
     function drawGraph(board, index, now, offset, isStale) {
         const series = board.series[index]
         const described = board.describedSource(series.source)
-        const { width, start, lastWindow, view } = context
+        const { view } = context
+        const { width, start, lastWindow } = context.extent(index)
         const looks = {
             name: series.name, kind: series.kind, unit: described?.unit ?? "", newest: series.newest.value,
             scale: series.kind === "data" ? described?.bands ?? null : null, isLog: view.isLog, range: view.range, offset,

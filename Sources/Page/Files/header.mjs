@@ -199,7 +199,8 @@ export function createHeader(context) {
         filter.hidden = screen !== "list" && screen !== "feed"
         if (document.activeElement !== filter && filter.value !== context.filter) filter.value = context.filter
         windows.hidden = board.hello === null || (screen !== "list" && screen !== "detail")
-        setText(windows, `${span(context.width)} windows, ${span(context.span)}`)
+        const shown = context.extent(screen === "detail" ? context.selected : null)
+        setText(windows, `${span(shown.width)} windows, ${span(shown.span)}`)
         const title = `${context.isLost ? "✕ lost · " : ""}${context.title(board)} · catwatch${name ? " · " + visible(name) : ""}`
         if (document.title !== title) document.title = title
     }

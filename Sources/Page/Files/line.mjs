@@ -50,7 +50,7 @@ function read(text, isNested) {
 
 const ofConnection = new Set(["hello", "stats", "gap", "bye"])
 // The lines that a `kept` line may have in it.
-const recalled = new Set(["data", "latency", "memory"])
+const recalled = new Set(["data", "latency", "memory", "rows"])
 const numbered = new Set(["latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost", "peer"])
 
 /** What a line's body is: its type, but for `data`, `refusal` and `unknown`. */
@@ -59,7 +59,7 @@ function kindOf(type, members, isNested) {
     if (type === "kept" && !isNested && value(members, "seq") === null && value(members, "series") === null) return type
     const isWhole = value(members, "seq") !== null && value(members, "source") !== null
     if (numbered.has(type)) {
-        if (isWhole) return type
+        if (isWhole) return isNested && type === "window" && members.has("rows") ? "rows" : type
         const isRefusal = type === "error" && value(members, "seq") === null && value(members, "source") === null
         return isRefusal ? "refusal" : refuse()
     }
@@ -192,6 +192,19 @@ const readers = {
         return { from, to: need(integer(m, "to", from)), reason: string(m, "reason") }
     },
     kept: m => ({ run: need(string(m, "run")), line: read(need(value(m, "line")), true) ?? refuse() }),
+    // The windows in a `kept` line, one a row. Any window line replaces one with the same start: they have no revision.
+    rows: m => {
+        const series = need(string(m, "series"))
+        const width = need(duration(m, "seconds", 1e6)) || refuse()
+        const rows = JSON.parse(need(value(m, "rows")))
+        if (!Array.isArray(rows) || rows.length < 1 || rows.length > 120) refuse()
+        return rows.map(row => {
+            if (!Array.isArray(row) || row.length < 6 || row.length > 64 || !row.every(Number.isFinite)) refuse()
+            const [start, last, minimum, maximum, count, mean] = row
+            if (start < -62_135_596_800 || start > 253_402_300_799 || !Number.isSafeInteger(count) || count < 1) refuse()
+            return { series, start: Math.trunc(start * 1e6), width, last, count, minimum, maximum, mean, revision: -1, band: null, trend: null }
+        })
+    },
     bye: m => ({
         run: value(m, "run") === null ? null : runName(string(m, "run")),
         lastSeq: integer(m, "last_seq"),

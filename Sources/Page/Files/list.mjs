@@ -215,8 +215,9 @@ export function create(context) {
         setClass(row.element, "stale", isStale)
         setClass(row.element, "chosen", isChosen)
         setAttribute(row.element, "aria-selected", isChosen ? "true" : "false")
+        const extent = context.extent(index)
         // All that the rest is made from.
-        const key = `${index} ${series.newest?.sequence} ${series.event?.sequence} ${series.windows.length} ${series.windows.at(-1)?.start} ${context.lastWindow} ${context.width} ${context.span} ${context.described}`
+        const key = `${index} ${series.newest?.sequence} ${series.event?.sequence} ${series.windows.length} ${series.windows.at(-1)?.start} ${Object.values(extent)} ${context.described}`
         if (row.index === index && row.key === key) return
         const isOther = row.index !== index || row.name !== series.name
         row.index = index
@@ -230,7 +231,7 @@ export function create(context) {
             setAttribute(row.link, "title", visible(series.name))
         }
         const windows = series.newest ? context.windows(index) : []
-        const stands = standing(board, series, windows, context.width)
+        const stands = standing(board, series, windows, extent.width)
         setClass(row.element, "wordy", stands.quantity === null && series.event !== null)
         const text = series.event?.text ?? ""
         setText(row.text, visible(text))
@@ -257,7 +258,7 @@ export function create(context) {
         setAttribute(row.arrow, "class", "arrow " + stands.course)
         setText(row.change, stands.changeText)
         row.spark.update(windows, {
-            width: context.width, last: context.lastWindow, count: context.windowCount,
+            width: extent.width, last: extent.lastWindow, count: extent.windowCount,
             scale: series.kind === "data" ? board.describedSource(series.source)?.bands ?? null : null,
         })
     }

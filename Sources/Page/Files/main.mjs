@@ -23,7 +23,8 @@
 //     settings             {utc, theme, keys}, remembered; `change({utc: true})` changes them and draws
 //     view                 {width, span, isLog, range}: how wide windows are and how much is shown, in microseconds (null:
 //                          as the agent has it), the scale and the fixed range [low, high] (null: as values need it)
-//     width, span          the two above with the agent's own filled in; `windowCount`, `lastWindow`, `start` go with them
+//     width, span          the two above with the agent's own filled in
+//     extent(index)        {width, span, windowCount, lastWindow, start} of a series' windows on the screen
 //     utcOffset(now)       seconds that shown times are ahead of UTC
 //     windows(index)       a series' windows that are on the screen, ascending
 //     isStale(index)       whether a series is dimmed; isStaleAt(time, sourceName) likewise for any moment
@@ -39,7 +40,7 @@
 //     say(text)            tells a screen reader, and shows it at the bottom for a moment
 //
 // Times are microseconds since the epoch, as Number. A module imports others as `from "./name.mjs"` on one line, screens but
-// the list are imported here as `import("./name.mjs")`, and in no other way: a snapshot has that text replaced.
+// the list and the help are imported here as `import("./name.mjs")`, and in no other way: a snapshot has that text replaced.
 
 import { Board, isStale, limits, limitsFor, newestTime } from "./board.mjs"
 import { AgentClock, PacedTime } from "./clock.mjs"
@@ -47,7 +48,6 @@ import { worker } from "./connect.mjs"
 import { element, setClass, setText, visible } from "./dom.mjs"
 import { FibonacciRuns } from "./fibonacci.mjs"
 import { createHeader } from "./header.mjs"
-import { createHelp } from "./help.mjs"
 import { createLater } from "./lazy.mjs"
 import { readLine } from "./line.mjs"
 import { create as createList } from "./list.mjs"
@@ -138,10 +138,22 @@ const context = {
 
     get width() { return Math.max(context.view.width ?? board.interval, 1) },
     get span() { return context.view.span ?? board.history },
-    get windowCount() { return Math.min(Math.ceil(Math.max(context.span, 1) / context.width) + 1, 4_000) },
-    get lastWindow() { return windowIndex(now, context.width) },
-    get start() { return windowStart(context.lastWindow - context.windowCount + 1, context.width) },
-    windows: index => board.windows(index, context.width, context.start),
+    /** Those of a source with a longer rhythm are no narrower than that, and go back as far as the agent's. */
+    extent(index) {
+        let { width, span } = context
+        const own = board.series[index]?.span
+        if (own?.width > board.interval) {
+            width = Math.ceil(Math.max(width, own.width) / own.width) * own.width
+            span = own.history
+        }
+        const windowCount = Math.min(Math.ceil(Math.max(span, 1) / width) + 1, 4_000)
+        const lastWindow = windowIndex(now, width)
+        return { width, span, windowCount, lastWindow, start: windowStart(lastWindow - windowCount + 1, width) }
+    },
+    windows(index) {
+        const { width, start } = context.extent(index)
+        return board.windows(index, width, start)
+    },
     utcOffset: time => context.settings.utc ? 0 : -new Date(time / 1000).getTimezoneOffset() * 60,
     isStale(index) {
         const series = board.series[index]
@@ -483,7 +495,10 @@ function complete() {
     // One graph that is embedded leads nowhere.
     if (context.isBare) return
     const whenIdle = globalThis.requestIdleCallback ?? setTimeout
-    whenIdle(() => Object.values(screens).forEach(screen => screen.fetch?.()))
+    whenIdle(() => {
+        Object.values(screens).forEach(screen => screen.fetch?.())
+        fetchHelp().catch(() => {})
+    })
 }
 
 /** Ages grow by themselves, where somebody sees them. */
@@ -629,7 +644,7 @@ const keys = {
     u: { text: "local time, or UTC", run: () => context.change({ utc: !context.settings.utc }) },
     d: { text: "light, dark, or as the system has it", run: () => context.change({ theme: themes[(themes.indexOf(context.settings.theme) + 1) % themes.length] }) },
     Escape: { text: "back", run: goBack },
-    "?": { run: () => help.isOpen ? help.close() : help.open(allKeys()) },
+    "?": { run: toggleHelp },
 }
 
 const names = { " ": "space", ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc", PageUp: "PgUp", PageDown: "PgDn" }
@@ -688,7 +703,7 @@ addEventListener("keydown", event => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
     const { key } = event
     const target = event.target instanceof Element ? event.target : document.body
-    if (target.closest("input, select, textarea, dialog[open]") !== null && !(key === "?" && help.isOpen)) return
+    if (target.closest("input, select, textarea, dialog[open]") !== null && !(key === "?" && help?.isOpen)) return
     if (movements.has(key) && target.closest(".chips, .graph-table, .fibonacci-scroller") !== null) return
     // Letters alone are keys only where they are wanted (WCAG 2.1.4).
     if (key.length === 1 && !context.settings.keys) return
@@ -696,6 +711,19 @@ addEventListener("keydown", event => {
     if ((key === "Enter" || key === " ") && target.closest("a, button, summary") !== null) return
     if (press(key)) event.preventDefault()
 })
+
+let help = null
+const fetchHelp = () => import("./help.mjs")
+
+async function toggleHelp() {
+    try {
+        help ??= (await fetchHelp()).createHelp(context)
+    } catch {
+        return say("the help could not be fetched from the agent")
+    }
+    if (help.isOpen) help.close()
+    else help.open(allKeys())
+}
 
 // The start
 
@@ -727,7 +755,6 @@ main.replaceChildren(...Object.values(screens).map(screen => screen.element))
 // Who has the focus is scrolled by keys.
 for (const screen of Object.values(screens)) screen.element.tabIndex = -1
 const header = createHeader(context)
-const help = createHelp(context)
 applyTheme()
 visit()
 addEventListener("hashchange", visit)

@@ -290,7 +290,7 @@ export function create(context) {
             }
             const index = board.seriesNamed("latency:" + source)
             const series = board.series[index]
-            const newSparkKey = series ? `${context.lastWindow} ${context.width} ${context.windowCount} ${series.newest?.sequence}` : ""
+            const newSparkKey = series ? `${Object.values(context.extent(index))} ${series.newest?.sequence}` : ""
             if (newSparkKey !== sparkKey) {
                 sparkKey = newSparkKey
                 setClass(sparkCell, "none", !series)
@@ -304,8 +304,8 @@ export function create(context) {
     }
 
     function drawSpark(spark, index) {
-        spark.update(index === undefined ? [] : context.windows(index),
-            { width: context.width, last: context.lastWindow, count: context.windowCount, scale: null })
+        const { width, lastWindow, windowCount } = context.extent(index)
+        spark.update(index === undefined ? [] : context.windows(index), { width, last: lastWindow, count: windowCount, scale: null })
     }
 
     function drawPhases(bar, words, sample) {
@@ -350,7 +350,7 @@ export function create(context) {
 
     function drawMemory(board) {
         // One line for each process that says how much it holds; the newest of each.
-        if (!isNew("memory", `${board.runChanges} ${board.memory.last?.time} ${context.lastWindow} ${context.width}`)) return
+        if (!isNew("memory", `${board.runChanges} ${board.memory.last?.time} ${Object.values(context.extent())}`)) return
         const newest = new Map()
         for (let place = board.memory.count - 1; place >= 0 && newest.size < 8; place--) {
             const sample = board.memory.at(place)

@@ -48,6 +48,7 @@ export class Stream {
     #run = ""
     #last = 0
     #history = 120_000
+    #interval = 10
     /** By series: the number of its newest line. */
     #newest = new Map()
     /** By series: its newest line once it is no longer in `#lines`; the oldest first. */
@@ -246,6 +247,7 @@ export class Stream {
         }
         this.#hello = line
         this.#history = Math.max(hello.history_s, hello.interval_s) * 1000
+        this.#interval = hello.interval_s
         this.#ending = ""
         this.#isOpen = true
         this.#pause = shortestPause
@@ -275,8 +277,24 @@ export class Stream {
     /** Keeps a line that goes if it is its series' newest. */
     #keep(line) {
         if (line.startsWith('{"type":"kept"')) line = keptIn(line)
+        if (head.exec(line)?.[1] === "window") return this.#keepWindows(JSON.parse(line))
         const series = seriesOf(line)
         if (series === undefined || this.#newest.get(series) > parseInt(line.slice(7, 24), 10)) return
+        this.#put(series, line)
+    }
+
+    /** Keeps the windows of a source with a longer rhythm than the agent's windows. */
+    #keepWindows({ seq, time, source, series, seconds, rows, start, last, min, max, count, mean }) {
+        if (!(seconds > this.#interval)) return
+        const key = "window" + series
+        const old = JSON.parse(this.#kept.get(key) ?? null)
+        const all = new Map(old?.seconds === seconds ? old.rows.map(row => [row[0], row]) : [])
+        for (const row of rows ?? [[Date.parse(start) / 1000, last, min, max, count, mean]]) all.set(row[0], row)
+        rows = [...all.values()].sort((one, other) => one[0] - other[0]).slice(-Math.min(Math.max(Math.floor(this.#history / this.#interval / 1000), 1), 120))
+        this.#put(key, JSON.stringify({ seq, time, type: "window", source, series, seconds, rows }))
+    }
+
+    #put(series, line) {
         this.#forget(series)
         this.#kept.set(series, line)
         this.#keptCharacters += line.length

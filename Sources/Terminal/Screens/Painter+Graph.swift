@@ -64,7 +64,8 @@ extension Painter {
     /// The graph of the board's values.
     private func liveModel(_ index: Int, _ windows: [BoardWindow]) -> GraphModel {
         let series = board.series[index]
-        var samples = board.points(of: index).lazy.filter { [start] in $0.microseconds >= start.microseconds }
+        let extent = extent(of: series)
+        var samples = board.points(of: index).lazy.filter { $0.microseconds >= extent.start.microseconds }
             .map { Sample(time: $0.microseconds, value: $0.value) }.sorted { $0.time < $1.time }
         // Before the first point there are only the agent's windows: one value somewhere in each.
         let first = samples.first?.time ?? .max
@@ -75,7 +76,7 @@ extension Painter {
             }, at: 0)
         let (times, isGrowing) = times(of: index, from: samples.first?.time)
         return GraphModel(
-            samples: samples, windows: windows, width: width, errors: errorTimes(series), times: times,
+            samples: samples, windows: windows, width: extent.width, errors: errorTimes(series), times: times,
             isGrowing: isGrowing)
     }
 
@@ -132,7 +133,8 @@ extension Painter {
     /// chosen span starts the graph at its first value, and the graph grows at the end; it is never shorter than 20 s.
     private func times(of index: Int, from first: Int64?) -> (Range<Int64>, isGrowing: Bool) {
         let series = board.series[index]
-        let end = max(Window.end(of: lastWindow, width: width).microseconds, start.microseconds.addingSaturated(1))
+        let (width, last, start) = (extent(of: series).width, extent(of: series).last, extent(of: series).start)
+        let end = max(Window.end(of: last, width: width).microseconds, start.microseconds.addingSaturated(1))
         let begin = min(first ?? .max, errorTimes(series).first ?? .max)
         // If some of its values are older than the history, the graph covers all of the history.
         let isWhole =
@@ -209,6 +211,7 @@ extension Painter {
 
     private func errorTimes(_ series: BoardSeries) -> [Int64] {
         guard let source = board.source(named: series.source) else { return [] }
+        let start = extent(of: series).start
         return board.errors(of: source).map(\.microseconds).filter { $0 >= start.microseconds }.sorted()
     }
 

@@ -47,7 +47,12 @@ extension Painter {
     mutating func paintStatus(_ row: Int) {
         var end = grid.columns - 1
         if grid.columns >= 60, state.screen == .list || state.screen == .detail {
-            let (width, span) = past.map { (pastWidth($0), $0.span.duration) } ?? (width, span)
+            var (width, span) = past.map { (pastWidth($0), $0.span.duration) } ?? (width, span)
+            if state.screen == .detail, past == nil, let shown = state.selected.map({ board.series[$0] }),
+                shown.span.width > board.interval
+            {
+                (width, span) = (extent(of: shown).width, shown.span.history)
+            }
             let text = "\(NumberText.span(.microseconds(width))) windows, \(NumberText.span(span))"
             put(text, theme.faint, row: row, before: &end, width: 30)
         }

@@ -23,6 +23,7 @@ extension Painter {
         var band = ListColumn()
         var arrow = ListColumn()
         var change = ListColumn()
+        var rhythm = ListColumn()
         /// The width of `23h59m`.
         var age = ListColumn(width: 6)
         var text = ListColumn()
@@ -85,9 +86,11 @@ extension Painter {
         if hasBadge, width >= 100 { columns.band.width = min(longestBand, 14) }
         if hasValues, width >= 24 { columns.arrow.width = 1 }
         if hasValues, width >= 72 { columns.change.width = 8 }
+        // Of all rows, or columns would move with every scrolled row.
+        if width >= 80, board.series.contains(where: { $0.span.width > board.interval }) { columns.rhythm.width = 5 }
         // Those behind the sparkline, each with a blank before it.
         let order: [WritableKeyPath<ListColumns, ListColumn>] = [
-            \.value, \.unit, \.badge, \.band, \.arrow, \.change, \.age,
+            \.value, \.unit, \.badge, \.band, \.arrow, \.change, \.rhythm, \.age,
         ]
         let shown = order.filter { columns[keyPath: $0].width > 0 }
         let gap = hasValues ? 0 : 1
@@ -143,6 +146,7 @@ extension Painter {
             let change = mark(.change, "change")
             put(change.text, row: row, endingAt: columns.change.end, style: change.style, width: 8)
         }
+        if columns.rhythm.width > 0 { put("each", theme.faint, row: row, column: columns.rhythm.start) }
         let age = mark(.age, "age")
         put(age.text, row: row, endingAt: columns.age.end, style: age.style, width: columns.age.width)
         if columns.text.width > 0 { put("newest", theme.faint, row: row, column: columns.text.start) }
@@ -158,6 +162,7 @@ extension Painter {
         put(
             item.age, row: row, endingAt: columns.age.end, style: item.isStale ? theme.warning : quiet,
             width: columns.age.width)
+        put(item.rhythm, row: row, endingAt: columns.rhythm.end, style: theme.faint, width: columns.rhythm.width)
         guard let quantity = item.quantity else {
             let start = columns.spark > 0 ? columns.spark : ListColumns.name + columns.nameWidth + 1
             if let text = item.series.text {
@@ -184,7 +189,8 @@ extension Painter {
     private mutating func paintSpark(_ item: SeriesLook, _ columns: ListColumns, row: Int) {
         guard columns.sparkWidth > 0 else { return }
         let count = columns.sparkWidth / columns.windowColumns
-        let spark = Sparkline(item.windows, width: width, last: lastWindow, count: count)
+        let extent = extent(of: item.series)
+        let spark = Sparkline(item.windows, width: extent.width, last: extent.last, count: count)
         let scale = bands(item.series)
         for (place, slot) in spark.slots.enumerated() {
             for offset in 0..<columns.windowColumns {

@@ -303,7 +303,8 @@ extension Painter {
     private func spark(_ kind: SeriesKind, _ source: String, _ count: Int) -> String {
         guard let index = board.series(kind, of: source) else { return "" }
         var text = ""
-        for slot in Sparkline(windows(index), width: width, last: lastWindow, count: count).slots {
+        let extent = extent(of: board.series[index])
+        for slot in Sparkline(windows(index), width: extent.width, last: extent.last, count: count).slots {
             switch slot {
             case .before: text += " "
             case .missing: text += "·"

@@ -120,11 +120,28 @@ struct Painter {
         return Int(min(quotient + (remainder > 0 ? 1 : 0) + 1, 4_000))
     }
 
-    /// The index of the current window since the epoch.
-    var lastWindow: Int64 { Window.index(of: agentNow, width: width) }
+    /// The windows of a series that fit on the screen.
+    struct Extent {
+        /// In microseconds.
+        let width: Int64
+        /// The index of the current window since the epoch.
+        let last: Int64
+        /// The start of the first window.
+        let start: Timestamp
+    }
 
-    /// The start of the time on the screen.
-    var start: Timestamp { Window.start(of: lastWindow.subtractingSaturated(Int64(windowCount) - 1), width: width) }
+    /// Those of a source with a longer rhythm are no narrower than that, and go back as far as the agent's.
+    func extent(of series: BoardSeries) -> Extent {
+        var (width, count) = (width, windowCount)
+        if series.span.width > board.interval {
+            let least = series.span.width.microseconds
+            width = (max(width, least) + least - 1) / least * least
+            count = Int((series.span.history.microseconds + width - 1) / width) + 1
+        }
+        let last = Window.index(of: agentNow, width: width)
+        let start = Window.start(of: last.subtractingSaturated(Int64(count) - 1), width: width)
+        return Extent(width: width, last: last, start: start)
+    }
 
     func unit(_ series: BoardSeries) -> String? { board.describedSource(series.source)?.unit }
 
@@ -147,7 +164,9 @@ struct Painter {
 
     /// The windows of a series that are on the screen.
     func windows(_ series: Int) -> [BoardWindow] {
-        board.windows(of: series, width: .microseconds(width), over: start..<Timestamp(microseconds: .max))
+        let extent = extent(of: board.series[series])
+        return board.windows(
+            of: series, width: .microseconds(extent.width), over: extent.start..<Timestamp(microseconds: .max))
     }
 
     /// What is shown of a series, as text and styles.
@@ -163,6 +182,8 @@ struct Painter {
         var arrow: (glyph: Unicode.Scalar, style: Style)?
         var change = ""
         var age = ""
+        /// The period of a source with a longer rhythm than the agent's windows.
+        var rhythm = ""
         var isStale = false
     }
 
@@ -170,8 +191,9 @@ struct Painter {
         let series = board.series[index]
         var look = SeriesLook(series: series, isStale: isStale(series))
         if let time = series.newestTime { look.age = NumberText.age(age(time)) }
+        if series.span.width > board.interval { look.rhythm = NumberText.span(series.span.width) }
         if series.newest != nil { look.windows = windows(index) }
-        let standing = Standing(series, bands(series), look.windows, width: width)
+        let standing = Standing(series, bands(series), look.windows, width: extent(of: series).width)
         (look.letter, look.name) = (standing.letter, standing.name)
         if let place = standing.band, let band = bands(series)?.bands[place] {
             (look.badge, look.style) = (theme.badge(band), theme.band(band))

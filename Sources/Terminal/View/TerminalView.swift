@@ -517,9 +517,6 @@ extension Board {
     /// The board's data about a source.
     func describedSource(_ name: String) -> BoardSource? { source(named: name).map { sources[$0] } }
 
-    /// The width of the agent's windows.
-    var interval: Duration { hello.map { $0.interval > .zero ? $0.interval : .seconds(10) } ?? .seconds(10) }
-
     /// The length of the past that the agent keeps.
     var history: Duration { hello.map { $0.history > .zero ? $0.history : .seconds(120) } ?? .seconds(120) }
 }

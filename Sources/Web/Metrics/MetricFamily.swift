@@ -24,7 +24,9 @@ struct MetricFamily {
     static let build = MetricFamily("catwatch_build", .info, help: "Which version runs.")
     static let start = MetricFamily(
         "catwatch_start_time_seconds", unit: "seconds", help: "When the agent started, since the Unix epoch.")
-    static let window = MetricFamily("catwatch_window_seconds", unit: "seconds", help: "How wide windows are.")
+    static let window = MetricFamily(
+        "catwatch_window_seconds", unit: "seconds",
+        help: "How wide windows are, and with a source those of that source.")
     static let history = MetricFamily(
         "catwatch_history_seconds", unit: "seconds", help: "How far back windows and lines are kept.")
     static let resident = MetricFamily(

@@ -9,10 +9,8 @@ internal import Reactor
 final class MetricsScrape: @unchecked Sendable {  // used on the store's loop only
     /// The parts of the answer, in order.
     private enum Part: Int {
-        case agent, agentUp, agentAge, agentLost, agentRepeated, agentUnknown, up, ready, polls, errors, latency,
-            newestLatency,
-            value, age, leftOut,
-            end
+        case agent, window, agentUp, agentAge, agentLost, agentRepeated, agentUnknown, up, ready, polls, errors
+        case latency, newestLatency, value, age, leftOut, end
     }
 
     /// The kinds of items with a limit.
@@ -43,6 +41,8 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
     /// The agent's own metrics that are not written yet, in reverse order.
     private var ahead: [(family: MetricFamily, value: Value)]
     private let version: String
+    /// The width of a window; nil while unknown.
+    private let interval: Value?
     private var part: Part? = .agent
     private var hasHead = false
     private var walk: FeedWalk
@@ -76,6 +76,8 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         self.walk = walk
         version = numbers.identity.version
         isAttached = numbers.attachment != nil
+        let isKnown = numbers.attachment.map { $0.silence != nil } ?? true
+        interval = isKnown ? .time(microseconds: numbers.interval.microseconds) : nil
         ahead = Self.values(of: numbers).reversed()
     }
 
@@ -109,14 +111,15 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         let isAhead =
             switch part {
             case .agent: tellAgent(&writer)
+            case .window: tellWindow(store, &writer)
             case .agentUp: tellMember(.agentUp, store, &writer) { .whole($0.isLive ? 1 : 0) }
             case .agentAge:
                 tellMember(.agentAge, store, &writer) { $0.age.map { .time(microseconds: $0.microseconds) } }
             case .agentLost: tellMember(.agentLost, store, &writer) { .whole($0.lost) }
             case .agentRepeated: tellMember(.agentRepeated, store, &writer) { $0.repeated.map { .whole($0) } }
             case .agentUnknown: tellMember(.agentUnknown, store, &writer) { $0.unknown.map { .whole($0) } }
-            case .up: tellSource(.up, store, &writer) { $0.state == .ok }
-            case .ready: tellSource(.ready, store, &writer) { $0.timeliness.isGood }
+            case .up: tellSource(.up, store, &writer) { .whole($0.state == .ok ? 1 : 0) }
+            case .ready: tellSource(.ready, store, &writer) { .whole($0.timeliness.isGood ? 1 : 0) }
             case .polls: !isAttached && tellCodes(.polls, \.answers, store, &writer)
             case .errors: !isAttached && tellCodes(.errors, \.errors, store, &writer)
             case .latency: !isAttached && tellEndpoint(store, &writer)
@@ -181,7 +184,6 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         let isKnown = attachment == nil || attachment?.silence != nil
         if isKnown {
             add(.start, .time(microseconds: numbers.identity.started.microseconds))
-            add(.window, .time(microseconds: numbers.interval.microseconds))
             add(.history, .time(microseconds: numbers.history.microseconds))
             add(.resident, numbers.memory.map { .whole($0.resident) })
             add(.peak, numbers.memory.map { .whole($0.peak) })
@@ -259,7 +261,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
 
     private func tellSource(
         _ family: MetricFamily, _ store: isolated EventStore, _ writer: inout MetricsWriter,
-        _ isSo: (SourceNumbers) -> Bool
+        _ value: (SourceNumbers) -> Value
     ) -> Bool {
         tellHead(family, &writer)
         guard let source = store.nextSource(&walk) else { return false }
@@ -268,8 +270,20 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         let start = writer
         writer.begin(family)
         label(source.name, store, &writer)
-        if admit(&writer, from: start) { writer.value(isSo(source) ? 1 : 0) }
+        if admit(&writer, from: start) { write(value(source), &writer) }
         return true
+    }
+
+    /// The width of windows, then that of each source's.
+    private func tellWindow(_ store: isolated EventStore, _ writer: inout MetricsWriter) -> Bool {
+        guard let interval else { return false }
+        guard hasHead else {
+            tellHead(.window, &writer)
+            writer.begin(.window)
+            write(interval, &writer)
+            return true
+        }
+        return tellSource(.window, store, &writer) { .time(microseconds: $0.window.microseconds) }
     }
 
     private func tellCodes(

@@ -50,6 +50,8 @@ struct Transcript: Sendable {
     var lines: [Line] = []
     /// The lines in `kept` lines, which come before all others.
     var kept: [Line] = []
+    /// The windows in `kept` lines, by series.
+    var keptWindows: [String: [Line.Window]] = [:]
     var bye: Line.Bye?
     /// When each delivery came.
     var times: [LoopInstant] = []
@@ -96,7 +98,13 @@ struct Transcript: Sendable {
                 guard let line = decode(line[...]), case .kept(let kept) = line.body else {
                     return fail("no kept line")
                 }
-                self.kept.append(kept.line)
+                if let series = kept.windows.first?.series {
+                    if keptWindows.updateValue(kept.windows, forKey: series) != nil {
+                        fail("windows of \(series) twice")
+                    }
+                } else {
+                    self.kept.append(kept.line)
+                }
             }
         case .greeting: fail("another run")
         case .interrupted: fail("interrupted by nobody")

@@ -79,13 +79,15 @@ package struct Line: Sendable, Equatable {
         package var revision: Int
     }
 
-    /// An older line that is still the newest of its series, for a reader that comes later.
+    /// What a reader that comes later needs of a series: its newest line, or its windows.
     package struct Kept: Sendable, Equatable {
         package var run: String
-        /// A numbered data, latency or memory line.
+        /// A numbered data, latency or memory line, or the newest one of `windows`.
         package var line: Line
         /// The line's bytes: a slice of the line that it came in.
         package var bytes: Bytes
+        /// The series' windows, all of one width; empty unless `line` is one of them.
+        package var windows: [Window] = []
     }
 
     /// Sequence numbers of lines that a reader missed.

@@ -93,6 +93,25 @@ extension Line.Window {
     }
 }
 
+extension Line.Window {
+    /// The windows of a `kept` line, one a row. Any window line replaces one with the same start: they have no revision.
+    static func rows(_ members: borrowing LineMembers) throws(LineFault) -> [Line.Window] {
+        let series = try members.string(.series)
+        let width = try members.duration(.seconds, unit: second)
+        guard width > .zero else { throw members.wrong(.seconds, "more than 0") }
+        let sequence = try members.int(.seq, from: 1)
+        return try members.rows(.rows, of: 6, atMost: WindowSpan.most).map { row throws(LineFault) in
+            guard -62_135_596_800...253_402_300_799 ~= row[0], let count = Int(exactly: row[4]), count > 0 else {
+                throw members.wrong(.rows, "the start of a window in the years 1 to 9999, and how many values it has")
+            }
+            return Line.Window(
+                series: series, start: Timestamp(microseconds: Int64(row[0] * second)), width: width, last: row[1],
+                lastSeq: sequence, count: count, min: row[2], max: row[3], mean: row[5], band: nil, trend: nil,
+                revision: -1)
+        }
+    }
+}
+
 extension Line.Gap {
     init(_ members: borrowing LineMembers) throws(LineFault) {
         from = try members.int(.from, from: 1)

@@ -51,6 +51,14 @@ package enum LineDecoder {
         case "bye": return .bye(try Line.Bye(members))
         case "latency": return .latency(try numbered(members, LatencySample.init))
         case "memory": return .memory(try numbered(members, MemorySample.init))
+        case "window" where isNested && members.range(.rows) != nil:
+            return .window(
+                try numbered(members) { members throws(LineFault) in
+                    guard let newest = try Line.Window.rows(members).last else {
+                        throw members.wrong(.rows, "a window")
+                    }
+                    return newest
+                })
         case "window": return .window(try numbered(members, Line.Window.init))
         case "error" where members.value(.seq) == nil && members.value(.source) == nil:
             return .refusal(try Failure(members))
@@ -79,6 +87,11 @@ package enum LineDecoder {
         let kept = try decode(bytes, isNested: true)
         switch kept.body {
         case .data, .latency, .memory: return .kept(Line.Kept(run: run, line: kept, bytes: bytes))
+        case .window(let newest) where newest.revision < 0:
+            let windows = try bytes.withUnsafeBufferPointer { bytes throws(LineFault) in
+                try LineMembers.with(line: bytes) { members throws(LineFault) in try Line.Window.rows(members) }.value
+            }
+            return .kept(Line.Kept(run: run, line: kept, bytes: bytes, windows: windows))
         default: return .unknown
         }
     }

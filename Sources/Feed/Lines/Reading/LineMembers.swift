@@ -204,6 +204,32 @@ struct LineMembers: ~Copyable {
         return elements
     }
 
+    /// The rows of numbers at `key`, each with at least `count` numbers, of which the first `count` are returned.
+    func rows(_ key: LineKey, of count: Int, atMost most: Int) throws(LineFault) -> [[Double]] {
+        let fault = wrong(key, "at most \(most) arrays of \(count) numbers")
+        guard let range = range(key) else { throw LineFault(offset: offset, reason: .missing(key: key.text)) }
+        var scanner = JSONScanner(bytes, at: range.lowerBound)
+        guard scanner.byte == UInt8(ascii: "["), (try? scanner.enter()) != nil else { throw fault }
+        var rows: [[Double]] = []
+        // The line was validated.
+        while (try? scanner.step(isFirst: rows.isEmpty)) == true {
+            guard rows.count < most, scanner.byte == UInt8(ascii: "["), (try? scanner.enter()) != nil else {
+                throw fault
+            }
+            var row: [Double] = []
+            while (try? scanner.step(isFirst: row.isEmpty)) == true {
+                let start = scanner.position
+                guard row.count < 64, (try? scanner.value()) != nil,
+                    let number = JSONNumber.double(UnsafeBufferPointer(rebasing: bytes[start..<scanner.position]))
+                else { throw fault }
+                row.append(number)
+            }
+            guard row.count >= count else { throw fault }
+            rows.append(Array(row.prefix(count)))
+        }
+        return rows
+    }
+
     func wrong(_ key: LineKey, _ expected: String) -> LineFault {
         LineFault(offset: range(key)?.lowerBound ?? offset, reason: .wrong(key: key.text, expected: expected))
     }

@@ -162,6 +162,36 @@ package enum ControlLine {
         }
     }
 
+    /// The closed windows of a series, ascending; at least one.
+    ///
+    /// - Parameter names: `"source":"…","series":"…"`.
+    static func kept(
+        time: Timestamp, run: String, windows: [Window], width: Int64, names: [UInt8]
+    ) -> [UInt8] {
+        guard let newest = windows.last else { return [] }
+        let line = LineWriter.bytes(atMost: 256 + names.count + windows.count * 160) { writer in
+            writer.raw("{\"seq\":")
+            writer.integer(max(newest.lastSequence, 1))
+            writer.time("time", newest.lastTime)
+            writer.string("type", "window")
+            writer.byte(UInt8(ascii: ","))
+            names.withUnsafeBufferPointer { writer.raw($0) }
+            writer.number("seconds", Double(width) / 1_000_000)
+            writer.key("rows")
+            for (place, window) in windows.enumerated() {
+                writer.raw(place == 0 ? "[[" : ",[")
+                writer.number(Double(window.start(width: width).microseconds) / 1_000_000)
+                for number in [window.last, window.minimum, window.maximum, Double(window.count), window.mean] {
+                    writer.byte(UInt8(ascii: ","))
+                    writer.number(number)
+                }
+                writer.byte(UInt8(ascii: "]"))
+            }
+            writer.raw("]}")
+        }
+        return kept(time: time, run: run, line: line)
+    }
+
     /// The line in a `kept` line that `kept` has written.
     package static func line(inKept line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         guard let range = line.range(of: "\"line\":"), line.last == UInt8(ascii: "}") else { return nil }

@@ -29,7 +29,16 @@ extension Line {
                 .bool(data.altered),
             ]
         }
-        if case .kept(let kept) = body { parts += [.string(kept.run), kept.line.vector] }
+        if case .kept(let kept) = body {
+            parts += [.string(kept.run), kept.line.vector]
+            parts += kept.windows.map { window in
+                .array([
+                    .string(window.series), .int(Int(window.start.microseconds)), .int(Int(window.width.microseconds)),
+                    .number(window.last), .number(window.min), .number(window.max), .int(window.count),
+                    .number(window.mean),
+                ])
+            }
+        }
         return .array(parts)
     }
 

@@ -1,0 +1,29 @@
+internal import Reactor
+
+/// How wide the windows of a source's series are, and for how long they are kept.
+package struct WindowSpan: Sendable, Equatable {
+    package let width: Duration
+    package let history: Duration
+
+    // Bound: width of a window | the rhythm of its source, a day at most | a source polled less often has windows
+    //   without a value
+    private static let longest = Duration.seconds(86_400)
+    // Bound: windows kept of a source that is polled less often than every window | history / width of the others, 120
+    //   at most | dropped
+    static let most = 120
+
+    /// - Parameters:
+    ///   - rhythm: the source's. If it is polled less often than every `interval`, its windows are as wide as its period
+    ///     in whole seconds, and as many of them are kept as `history` has intervals.
+    ///   - interval: the width of other sources' windows, more than zero.
+    ///   - history: the period for which those are kept.
+    package init(_ rhythm: Rhythm, interval: Duration, history: Duration) {
+        guard case .every(let period) = rhythm, period > interval else {
+            (width, self.history) = (interval, history)
+            return
+        }
+        let (seconds, rest) = min(period, Self.longest).components
+        width = .seconds(seconds + (rest > 0 ? 1 : 0))
+        self.history = width * min(max(history.microseconds / interval.microseconds, 1), Int64(Self.most))
+    }
+}

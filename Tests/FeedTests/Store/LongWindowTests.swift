@@ -1,0 +1,263 @@
+import Feed
+import Reactor
+import TestSupport
+import Testing
+
+/// Sources that are polled less often than the agent's windows are wide.
+@Suite(.limited) struct LongWindowTests {
+    @Test(
+        arguments: [
+            (Rhythm.stream, 10, 120, 10, 120), (.once, 10, 120, 10, 120), (.every(.seconds(10)), 10, 120, 10, 120),
+            (.every(.milliseconds(1)), 1, 5, 1, 5), (.every(.microseconds(10_000_001)), 10, 120, 11, 132),
+            (.every(.seconds(600)), 10, 120, 600, 7_200), (.every(.seconds(60)), 7, 20, 60, 120),
+            (.every(.seconds(86_400)), 10, 10, 86_400, 86_400), (.every(.seconds(86_401)), 10, 20, 86_400, 172_800),
+            (.every(.seconds(31_556_952_000)), 1, 3_600, 86_400, 10_368_000),
+            (.every(.seconds(20)), 10, 1_201, 20, 2_400),
+            (.every(.seconds(20)), 10, 0, 20, 20),
+        ] as [(Rhythm, Int, Int, Int, Int)])
+    func aWindowIsAsWideAsThePeriod(_ rhythm: Rhythm, _ interval: Int, _ history: Int, _ width: Int, _ kept: Int) {
+        let span = WindowSpan(rhythm, interval: .seconds(interval), history: .seconds(history))
+        #expect(span.width == .seconds(width) && span.history == .seconds(kept))
+    }
+
+    private static func late(_ store: EventStore, from start: ReaderStart = .oldest, keptAfter: Int? = 0) async
+        -> Transcript
+    {
+        let (reader, _) = await store.open(nil, from: start, keptAfter: keptAfter)
+        let transcript = await read(reader, of: store)
+        await store.close(reader)
+        return transcript
+    }
+
+    private static func read(_ reader: ReaderID, of store: EventStore) async -> Transcript {
+        var transcript = Transcript()
+        while let delivery = await store.dequeue(for: reader) {
+            transcript.add(delivery, at: LoopInstant(nanoseconds: 0))
+        }
+        return transcript
+    }
+
+    private static func register(every seconds: Int64, in store: EventStore) async -> SourceID {
+        await store.register(SourceDescription(name: "room", rhythm: .every(.seconds(seconds))))
+    }
+
+    /// The windows of some values, computed anew: the closed ones that the history still shows.
+    private static func twin(_ values: [(time: Int64, value: Double)], width: Int64, count: Int64, now: Int64)
+        -> [[Double]]
+    {
+        var windows: [Int64: [Double]] = [:]
+        for (_, each) in values.enumerated().sorted(by: { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) })
+        {
+            windows[each.time / width * width, default: []].append(each.value)
+        }
+        return windows.filter { $0.key + width <= now && $0.key + width > now - count * width }
+            .sorted { $0.key < $1.key }
+            .map { start, values in
+                [Double(start), values.last ?? 0, values.min() ?? 0, values.max() ?? 0, Double(values.count)]
+            }
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64]) func lateReadersGetTheWindowsOfADay(seed: UInt64) async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 18 }
+            let store = harness.store
+            try await store.whileRunning {
+                var random = SeededGenerator(seed: seed)
+                var period: Int64 = 600
+                var room = await Self.register(every: period, in: store)
+                var values: [(time: Int64, value: Double)] = []
+                var looks = 0
+                while loop.clock.now.nanoseconds < 86_400_000_000_000 {
+                    try await loop.sleep(for: .milliseconds(Int64.random(in: 1...period * 1_300, using: &random)))
+                    let now = harness.wall.now
+                    let lag = random.next() % 4 == 0 ? Int64.random(in: 0...period * 14, using: &random) : 0
+                    let time = now - .seconds(lag)
+                    let value = Double(Int.random(in: -9...9, using: &random))
+                    let width = period * 1_000_000
+                    // What ended before the history is late.
+                    if (time.microseconds / width + 1) * width > now.microseconds - 12 * width {
+                        values.append((time.microseconds, value))
+                    }
+                    await store.publish([
+                        Event(time: time, source: room, body: .data(Datum(key: Bytes("a".utf8), value: value))),
+                        Event(
+                            time: now, source: room, body: .latency(LatencySample(endpoint: "e", status: 200, ms: 1))),
+                    ])
+                    if random.next() % 40 == 0 {
+                        let old = period
+                        period = [90, 600, 599, 1_800].randomElement(using: &random) ?? 600
+                        room = await Self.register(every: period, in: store)
+                        if period != old { values = [] }
+                    }
+                    if random.next() % 3 == 0 {
+                        // All windows that have ended are told by now.
+                        try await loop.sleep(for: .seconds(10))
+                        looks += 1
+                        let late = await Self.late(store)
+                        let shown = (late.keptWindows["room/a"] ?? []).map {
+                            [Double($0.start.microseconds), $0.last, $0.min, $0.max, Double($0.count)]
+                        }
+                        let expected = Self.twin(
+                            values, width: period * 1_000_000, count: 12, now: harness.wall.now.microseconds)
+                        #expect(
+                            late.fault == nil && shown == expected,
+                            "seed \(seed), look \(looks): \(shown), not \(expected)")
+                        #expect(late.keptWindows["room/a"]?.allSatisfy { $0.width == .seconds(period) } ?? true)
+                        #expect(late.keptWindows["fact"] == nil)
+                    }
+                }
+                #expect(looks > 20)
+            }
+        }
+    }
+
+    @Test func whoResumesGetsWindowsOnlyIfTheLogHasForgottenSome() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
+            let store = harness.store
+            let room = await store.register(SourceDescription(name: "room", rhythm: .every(.seconds(60))))
+            try await store.whileRunning {
+                for value in 1...10 {
+                    await store.publish([
+                        Event(time: harness.wall.now, source: room, body: .data(Datum(value: Double(value))))
+                    ])
+                    await harness.publish(5, text: 4_000)
+                    try await loop.sleep(for: .seconds(60))
+                }
+                let (first, next) = (try #require(await Self.late(store).numbers.first), await store.nextSequence)
+                #expect(first > 2)
+                #expect(await Self.late(store).keptWindows["room"]?.count == 10)
+                #expect(await Self.late(store, keptAfter: nil).keptWindows.isEmpty)
+                #expect(await Self.late(store, from: .after(next - 1), keptAfter: next - 1).keptWindows.isEmpty)
+                #expect(await Self.late(store, from: .after(first - 1), keptAfter: first - 1).keptWindows.isEmpty)
+                #expect(
+                    await Self.late(store, from: .after(first - 2), keptAfter: first - 2).keptWindows["room"] != nil)
+                // Lines of the log only from now on, but what is kept.
+                #expect(await Self.late(store, from: .newest, keptAfter: 0).keptWindows["room"] != nil)
+            }
+        }
+    }
+
+    @Test func aSourceWithAnotherPeriodBeginsAnew() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop)
+            let store = harness.store
+            let room = await Self.register(every: 600, in: store)
+            let (reader, _) = await store.open(nil)
+            try await store.whileRunning {
+                await store.publish([Event(time: harness.wall.now, source: room, body: .data(Datum(value: 7)))])
+                _ = await Self.register(every: 5, in: store)
+                // The open window has its line, the newest value is still known.
+                let widths = await Self.read(reader, of: store).lines.compactMap { line in
+                    if case .window(let window) = line.body { window.width } else { nil }
+                }
+                #expect(widths == [.seconds(600)])
+                var walk = await store.walk
+                #expect(await store.nextSeries(&walk)?.value == 7)
+                try await loop.sleep(for: .seconds(1_200))
+                #expect(await Self.late(store).keptWindows.isEmpty)
+            }
+        }
+    }
+
+    // MARK: Relayed feeds
+
+    private static let time = "2026-03-01T12:00:00.000000Z"
+    private static let noon: Int64 = 1_772_366_400
+
+    private static func relayed(_ text: String) throws -> RelayedLine {
+        let bytes = Bytes(text.utf8)
+        return RelayedLine(try LineDecoder.decode(bytes), bytes: bytes)
+    }
+
+    private static func greeting(room seconds: String = "600") throws -> [RelayedLine] {
+        [
+            try relayed(
+                #"{"type":"hello","time":"\#(time)","format":1,"run":"r","filtered":false,"interval_s":10,"#
+                    + #""history_s":120,"first_seq":100,"next_seq":100}"#),
+            try relayed(
+                #"{"type":"stats","time":"\#(time)","as_of":0,"endpoints":[],"sources":["#
+                    + #"{"source":"room","state":"ok","every_s":\#(seconds)},{"source":"fast","state":"ok"}]}"#),
+        ]
+    }
+
+    private static func windows(
+        _ source: String, _ series: String, seconds: Int64 = 600, _ backs: [Int64], run: String = "r"
+    ) throws -> RelayedLine {
+        let rows = backs.map { "[\(noon / seconds * seconds - $0 * seconds),\($0),\($0),\($0),1,\($0)]" }
+        return try relayed(
+            #"{"type":"kept","time":"\#(time)","run":"\#(run)","line":{"seq":50,"time":"\#(time)","type":"window","#
+                + #""source":"\#(source)","series":"\#(series)","seconds":\#(seconds),"rows":["#
+                + rows.joined(separator: ",") + "]}}")
+    }
+
+    private static func relay(on loop: EventLoop) -> EventStore {
+        EventStore(
+            on: loop, wall: SteppedWallClock(following: loop.clock, startingAt: StoreHarness.start),
+            identity: AgentIdentity(run: "here", version: "1", started: StoreHarness.start),
+            limits: FeedState.Limits(), isRelay: true)
+    }
+
+    @Test func aRelayPassesWindowsOnToEarlyAndLateReaders() async throws {
+        try await withLoop(virtual: true) { loop in
+            let store = Self.relay(on: loop)
+            let (early, _) = await store.open(nil, keptAfter: 0)
+            let (none, _) = await store.open(nil)
+            await store.relay(try Self.greeting())
+            await store.relay([try Self.windows("room", "room/a", [3, 1])])
+            let first = await Self.read(early, of: store)
+            #expect(first.keptWindows["room/a"]?.map(\.last) == [3, 1])
+            await store.relay([
+                try Self.windows("room", "latency:room", [2]),
+                try Self.relayed(
+                    #"{"seq":100,"time":"\#(Self.time)","type":"room","source":"room","series":"room/a","value":8}"#),
+            ])
+            let second = await Self.read(early, of: store)
+            #expect(second.keptWindows.keys.sorted() == ["latency:room"] && second.numbers == [100])
+            #expect(await Self.read(none, of: store).keptWindows.isEmpty)
+            let late = await Self.late(store)
+            #expect(
+                late.keptWindows["room/a"]?.map(\.start.microseconds)
+                    == [1, 3].reversed().map {
+                        (Self.noon - $0 * 600) * 1_000_000
+                    })
+            #expect(late.keptWindows["latency:room"]?.count == 1)
+            // Its own values make windows too.
+            await store.relay([
+                try Self.relayed(
+                    #"{"seq":101,"time":"2026-03-01T12:10:00.000000Z","type":"room","source":"room","series":"room/a","#
+                        + #""value":9}"#)
+            ])
+            #expect(await Self.late(store).keptWindows["room/a"]?.map(\.last) == [3, 1, 8])
+        }
+    }
+
+    @Test func windowsThatCannotBeAreNotPassedOn() async throws {
+        try await withLoop(virtual: true) { loop in
+            let store = Self.relay(on: loop)
+            await store.relay(try Self.greeting())
+            await store.relay([
+                try Self.windows("nobody", "nobody", [1]), try Self.windows("fast", "fast", [1]),
+                try Self.windows("room", "other/a", [1]), try Self.windows("room", "room/a", seconds: 300, [1]),
+                try Self.windows("room", "room/a", [1], run: "other"),
+            ])
+            #expect(await Self.late(store).keptWindows.isEmpty)
+            // More than there can be, twice, of the future and of long ago.
+            let many = Array((-60...59) as ClosedRange<Int64>)
+            for _ in 0..<50 { await store.relay([try Self.windows("room", "room/a", many)]) }
+            let windows = await Self.late(store).keptWindows["room/a"] ?? []
+            #expect(windows.count <= 20 && windows.allSatisfy { $0.start.microseconds < Self.noon * 1_000_000 })
+        }
+    }
+
+    @Test(arguments: ["0", "-1", "1e308", "1e400", "0.001", "\"600\""]) func periodsThatCannotBeMakeNoWindows(
+        _ period: String
+    ) async throws {
+        try await withLoop(virtual: true) { loop in
+            let store = Self.relay(on: loop)
+            await store.relay(try Self.greeting(room: period))
+            await store.relay([try Self.windows("room", "room/a", [1])])
+            #expect(await Self.late(store).keptWindows.isEmpty)
+        }
+    }
+}
