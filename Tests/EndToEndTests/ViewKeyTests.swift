@@ -66,7 +66,7 @@ import Testing
             let screen = try await ViewScreen(stage, Self.demo)
             try await screen.wait(for: "aqi/Varanasi")
             try await screen.type(
-                "/dogs/\r", for: #"name▾ +text  +age\n▸ dogs/1 (?s:.*)dogs/2 (?s:.*)dogs/9 .*\n  dogs/10 "#)
+                "/dogs/\r", for: #"name▾ +text +each +age\n▸ dogs/1 (?s:.*)dogs/2 (?s:.*)dogs/9 .*\n  dogs/10 "#)
             // The event's own members, its text first; the picture's address as text too.
             try await screen.type("\r", for: #"newest event(?s:.*)picture  http://127\.0\.0\.1:\d+/pictures/"#)
             #expect(try await screen.count(#"\x1b\]8;;http://127\.0\.0\.1:\d+/pictures/[^\x1b]*\x1b\\"#) > 0)

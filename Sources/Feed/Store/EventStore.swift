@@ -275,8 +275,9 @@ package actor EventStore {
     package func register(_ description: SourceDescription) -> SourceID {
         if let agent = description.agent { return state.register(agent: agent, at: moment) }
         let moment = moment
+        let rhythm = state.source(named: description.name).map { state.rhythm(of: $0) }
         let source = state.register(description, at: moment.wall)
-        state.fitWindows(of: source, at: moment)
+        if let rhythm, rhythm != description.rhythm { state.fitWindows(of: source, at: moment) }
         return source
     }
 

@@ -866,6 +866,8 @@ package struct FeedState: ~Copyable, Sendable {
 
     func type(of source: SourceID) -> String? { sources.type(of: source) }
 
+    func rhythm(of source: SourceID) -> Rhythm { sources.rhythm(of: source.index) }
+
     /// The agent's source with this own name; nil when it is unknown here.
     func source(named name: String, of member: MemberID) -> SourceID? {
         sources.source(named: "\(fleet[member].name).\(name)").flatMap { owner(of: $0) == member ? $0 : nil }
@@ -881,7 +883,11 @@ package struct FeedState: ~Copyable, Sendable {
         var description = description
         let known = source(named: description.name, of: member)
         description.name = "\(fleet[member].name).\(description.name)"
-        if let known { return (known, sources.describe(known, as: description, at: time)) }
+        if let known {
+            let isNews = sources.describe(known, as: description, at: time)
+            if isNews { fitWindows(of: known, at: moment) }
+            return (known, isNews)
+        }
         if let other = sources.source(named: description.name) {
             guard sources.isReleased(other) else { return nil }
             forget([other.index], moment)

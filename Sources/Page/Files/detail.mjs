@@ -168,7 +168,8 @@ export function create(context) {
         const series = board.series[index]
         const isStale = context.isStale(index)
         const pointer = series.kind === "data" ? board.describedSource(series.source)?.valuePointer ?? null : null
-        drawAge(series, now, isStale, pointer === null ? "" : ` · value: ${visible(pointer)}`)
+        const rhythm = context.rhythmText(series)
+        drawAge(series, now, isStale, (rhythm === null ? "" : ` · ${rhythm}`) + (pointer === null ? "" : ` · value: ${visible(pointer)}`))
         const { view } = context
         const { width, span, lastWindow } = context.extent(index)
         const last = series.windows.at(-1)

@@ -211,6 +211,7 @@ export function create(context) {
         const isStale = context.isStale(index)
         const ageText = time === null ? "" : age(now - time)
         setText(row.age, ageText)
+        setAttribute(row.age, "title", context.rhythmText(series))
         setClass(row.age, "warning", isStale)
         setClass(row.element, "stale", isStale)
         setClass(row.element, "chosen", isChosen)

@@ -26,6 +26,7 @@
 //     width, span          the two above with the agent's own filled in
 //     extent(index)        {width, span, windowCount, lastWindow, start} of a series' windows on the screen
 //     utcOffset(now)       seconds that shown times are ahead of UTC
+//     rhythmText(series)   "every 10 m" where windows are as wide as a source's period, otherwise null
 //     windows(index)       a series' windows that are on the screen, ascending
 //     isStale(index)       whether a series is dimmed; isStaleAt(time, sourceName) likewise for any moment
 //     isLost, isPaused     the agent is away; the screen stands still
@@ -47,6 +48,7 @@ import { AgentClock, PacedTime } from "./clock.mjs"
 import { worker } from "./connect.mjs"
 import { element, setClass, setText, visible } from "./dom.mjs"
 import { FibonacciRuns } from "./fibonacci.mjs"
+import { span as spanText } from "./format.mjs"
 import { createHeader } from "./header.mjs"
 import { createLater } from "./lazy.mjs"
 import { readLine } from "./line.mjs"
@@ -150,6 +152,8 @@ const context = {
         const lastWindow = windowIndex(now, width)
         return { width, span, windowCount, lastWindow, start: windowStart(lastWindow - windowCount + 1, width) }
     },
+    /** The period of a source with a longer rhythm than the agent's windows; null for others. */
+    rhythmText: series => series.span.width > board.interval ? `every ${spanText(series.span.width)}` : null,
     windows(index) {
         const { width, start } = context.extent(index)
         return board.windows(index, width, start)

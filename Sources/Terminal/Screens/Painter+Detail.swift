@@ -49,6 +49,7 @@ extension Painter {
             {
                 text += ", answered \(NumberText.age(age(answered))) ago"
             }
+            if grid.columns >= 60, !look.rhythm.isEmpty { text += ", every " + look.rhythm }
             right.append((text, look.isStale ? theme.warning : theme.muted))
         }
         let width = Self.columns(right)

@@ -446,7 +446,11 @@ package struct TerminalView: Sendable {
 
     private mutating func changeSpan(_ step: Int) {
         let all = shown.history
-        if state.screen == .detail, state.span == nil, changeReach(step, beyond: all) { return }
+        if state.screen == .detail, state.span == nil {
+            let own = chosen?.span.history ?? all
+            // A span within the agent's history would change nothing of a longer one.
+            if changeReach(step, beyond: max(own, all)) || own > all { return }
+        }
         let current = state.span ?? all
         let next = step > 0 ? ViewState.spans.first { $0 > current } ?? all : ViewState.spans.last { $0 < current }
         if let next { state.span = next >= all ? nil : next }
