@@ -78,7 +78,9 @@ import Testing
     @Test func anAgentWithoutAJournalSaysSo() async throws {
         try await Stage.run { stage in
             let path = "\(stage.folder)/s"
-            _ = try await stage.catwatch(["-u", stage.url("/fact"), "-e", "1h", "-o", "none", "--history=10s", "--listen=\(path)"])
+            _ = try await stage.catwatch([
+                "-u", stage.url("/fact"), "-e", "1h", "-o", "none", "--history=10s", "--listen=\(path)",
+            ])
             let screen = try await ViewScreen(stage, ["--attach=\(path)"])
             try await screen.wait(for: "▸ fact ")
             try await screen.type("2]", for: "✕ journal: there is none, or nothing in it yet")
