@@ -241,7 +241,7 @@ extension FeedState {
             batch.add(
                 own(.lost(Lost(run: run, numbers: numbers))), from: LineOrigin(id, LineID(run, 0), stream: stream))
         case .complaint(let failure): batch.add(own(.error(failure)), from: LineOrigin(id))
-        case .kept, .stats, .breach: break
+        case .kept, .windows, .stats, .breach: break
         }
         return false
     }

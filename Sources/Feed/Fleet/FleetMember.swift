@@ -11,6 +11,8 @@ package struct FleetMember: Sendable {
         case line(Line, LineID, clock: Timestamp?)
         /// A kept line; `isMissed` when it is newer than all numbered lines that came.
         case kept(Line, LineID, isMissed: Bool)
+        /// Windows of a series, from before those that are computed here.
+        case windows(Line.Kept)
         /// These lines of the agent never came, or were refused.
         case lost(run: String, ClosedRange<Int>)
         /// The state of its sources.
@@ -194,6 +196,10 @@ package struct FleetMember: Sendable {
     private mutating func keep(_ kept: Line.Kept, into items: inout [Item]) {
         guard let run, kept.run == run, let sequence = kept.line.seq, sequence > 0, let source = kept.line.source
         else { return }
+        if !kept.windows.isEmpty {
+            if sources.contains(source) { items.append(.windows(kept)) }
+            return
+        }
         let mark = marks[run]
         if message == nil {
             guard sequence < keptEnd, sequence > lastKept else { return }

@@ -456,7 +456,7 @@ package actor EventStore {
 
     /// Returns lines with the next of the kept windows that a reader is owed; nil when it has them all.
     private func keptWindows(for reader: StoreReader) -> [UInt8]? {
-        guard let first = reader.nextWindows else { return nil }
+        guard let first = reader.nextWindows, !reader.awaitsNews else { return nil }
         reader.nextWindows = nil
         let (now, feedTime) = (wall.now, feedTime)
         var lines: [UInt8] = []
@@ -1061,6 +1061,8 @@ package actor EventStore {
                 await publish(batch, waitingUntil: nil)
                 batch = EventBatch()
                 if state.keep(line, place, isMissed: isMissed, of: id, stream: stream, at: moment) { hasKept = true }
+            case .windows(let kept):
+                if restore(kept, of: id, at: moment) { hasKept = true }
             case .stats(let stats):
                 // Lines before it belong to the earlier state of the sources.
                 await publish(batch, waitingUntil: nil)
@@ -1204,13 +1206,7 @@ package actor EventStore {
         case .gap: _ = state.applyUnnumbered(line)
         case .kept(let kept):
             guard kept.run == identity.run else { return false }
-            if !kept.windows.isEmpty {
-                guard let index = state.restore(kept, at: moment) else { return false }
-                for reader in readers.values where !reader.isAway && reader.lacksWindows {
-                    reader.nextWindows = min(reader.nextWindows ?? index, index)
-                }
-                return true
-            }
+            if !kept.windows.isEmpty { return restore(kept, of: nil, at: moment) }
             if kept.line.seq == 0 { return state.keepForeign(kept, at: moment) }
             guard let sequence = state.keep(kept, at: moment) else { return false }
             for reader in readers.values where !reader.isAway && sequence < reader.keptEnd {
@@ -1221,6 +1217,18 @@ package actor EventStore {
         default: state.relay(relayed, plain: plain, at: moment)
         }
         return false
+    }
+
+    /// Restores windows of another agent.
+    ///
+    /// - Parameter member: the agent of our fleet; nil for the one whose feed is relayed.
+    /// - Returns: whether there are readers to get them.
+    private func restore(_ kept: Line.Kept, of member: MemberID?, at moment: Moment) -> Bool {
+        guard let index = state.restore(kept, of: member, at: moment) else { return false }
+        for reader in readers.values where !reader.isAway && reader.keptAfter != nil {
+            reader.nextWindows = min(reader.nextWindows ?? index, index)
+        }
+        return true
     }
 
     /// Starts a run.

@@ -603,7 +603,10 @@ package struct FeedState: ~Copyable, Sendable {
         from first: Int, at now: Timestamp,
         _ body: (_ series: Int, _ width: Int64, _ names: [UInt8], _ windows: [Window]) -> Bool
     ) {
-        for index in series.indices.dropFirst(first) where hasLongWindows(index) {
+        for index in series.indices.dropFirst(first) {
+            guard series[index].source >= 0, series[index].kind != .text, hasLongWindows(series[index].source) else {
+                continue
+            }
             let ring = series[index].ring
             let oldest = now.microseconds.subtractingSaturated(ring.history)
             let windows = ring.held.filter { oldest + 1...now.microseconds ~= ring.end(of: $0).microseconds }
@@ -615,11 +618,9 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
-    /// Whether the windows of a series are kept longer than lines.
-    private func hasLongWindows(_ index: Int) -> Bool {
-        let source = series[index].source
-        return source >= 0 && series[index].kind != .text
-            && WindowSpan(sources.rhythm(of: source), interval: interval, history: history).width > interval
+    /// Whether the windows of a source are kept longer than lines.
+    private func hasLongWindows(_ source: Int) -> Bool {
+        WindowSpan(sources.rhythm(of: source), interval: interval, history: history).width > interval
     }
 
     /// `"source":"…","series":"…"`, for the lines of a series' windows.
@@ -1090,16 +1091,26 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Restores the windows of another agent's series.
     ///
+    /// - Parameter member: the agent of our fleet; nil for the one whose feed is relayed.
     /// - Returns: the series' index; nil if they are no windows for readers here.
-    mutating func restore(_ kept: Line.Kept, at moment: Moment) -> Int? {
-        guard remote != nil, case .window(let newest) = kept.line.body, let name = kept.line.source,
-            let source = sources.source(named: name)
-        else { return nil }
+    mutating func restore(_ kept: Line.Kept, of member: MemberID?, at moment: Moment) -> Int? {
+        guard case .window(let newest) = kept.line.body, let name = kept.line.source else { return nil }
+        let named = member.map { source(named: name, of: $0) } ?? (remote == nil ? nil : source(named: name))
+        guard let named, !isRetired(named), hasLongWindows(named.index) else { return nil }
         let kind = [SeriesKind.latency, .memory].first { newest.series == $0.prefix + name } ?? .data
-        guard let index = remoteSeries(of: source, kind, kind == .data ? newest.series : nil, moment),
-            hasLongWindows(index), series[index].ring.width == newest.width.microseconds
-        else { return nil }
-        for window in kept.windows { series[index].ring.restore(Window(window)) }
+        let key = kind == .data ? FleetMember.key(of: newest.series, in: name) : nil
+        guard key != nil || newest.series == kind.prefix + name else { return nil }
+        currentMember = member.map { Int32($0.index) } ?? -1
+        defer { currentMember = -1 }
+        let index =
+            key.map { key in
+                Array(key.utf8).withUnsafeBufferPointer { seriesIndex(named, kind: kind, key: $0, moment) }
+            } ?? seriesIndex(named, kind: kind, key: nil, moment)
+        guard let index, series[index].ring.width == newest.width.microseconds else { return nil }
+        // An agent's numbers are none of a fleet's.
+        for window in kept.windows {
+            series[index].ring.restore(Window(window, sequence: member == nil ? newest.lastSeq : 0))
+        }
         return index
     }
 

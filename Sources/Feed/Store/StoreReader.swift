@@ -66,11 +66,9 @@ final class StoreReader {
         nextArrival = keptAfter.map { $0 > 0 ? kept.arrival(after: $0) : 0 }
         keptEnd = max(cursor, first)
         owedKept = keptAfter.map { min($0.addingSaturated(1), keptEnd)..<keptEnd }
-        nextWindows = lacksWindows ? 0 : nil
+        // One that resumes and has missed no lines has them.
+        nextWindows = keptAfter.flatMap { $0 == 0 || $0 < keptEnd - 1 ? 0 : nil }
     }
-
-    /// Whether it wants what was kept, and has not seen all lines before the first one that it gets.
-    var lacksWindows: Bool { keptAfter.map { $0 < keptEnd - 1 } ?? false }
 
     init(name: String?, cursor: Int, on loop: EventLoop, call: (() -> Void)?) {
         self.name = name

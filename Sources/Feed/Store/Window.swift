@@ -36,11 +36,11 @@ package struct Window: Sendable, Equatable {
     }
 
     /// Restores a closed window from a line of an agent's.
-    init(_ line: Line.Window) {
+    init(_ line: Line.Window, sequence: Int) {
         let width = line.width.microseconds
         self.init(
             index: Self.index(of: line.start, width: width), value: line.last,
-            time: Timestamp(microseconds: line.start.microseconds.addingSaturated(width - 1)), sequence: line.lastSeq)
+            time: Timestamp(microseconds: line.start.microseconds.addingSaturated(width - 1)), sequence: sequence)
         (count, minimum, maximum, sum) = (line.count, line.min, line.max, line.mean * Double(line.count))
         isDirty = false
     }

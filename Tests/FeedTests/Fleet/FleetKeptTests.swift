@@ -15,13 +15,14 @@ import Testing
     }
 
     /// A greeting: of lines from `first` on, and of the sources `fact` and `catwatch`.
-    private static func greeting(_ first: Int, run: String = "r1") throws -> [Line] {
+    private static func greeting(_ first: Int, run: String = "r1", every: String? = nil) throws -> [Line] {
+        let every = every.map { #","every_s":\#($0)"# } ?? ""
         let peer = PeerScript(run: run)
         return try [
             PeerScript.decoded(
                 #"{"type":"hello","time":\#(PeerScript.time(start)),"format":1,"run":"\#(run)","first_seq":\#(first),"next_seq":\#(first)}"#
             ),
-            peer.stats(#"{"source":"fact","state":"ok"},{"source":"catwatch","state":"ok"}"#),
+            peer.stats(#"{"source":"fact","state":"ok"\#(every)},{"source":"catwatch","state":"ok"}"#),
         ]
     }
 
@@ -138,6 +139,49 @@ import Testing
             // A newer line takes its place.
             await fleet.receive([try peer.fact(7, series: "fact/a")])
             #expect(await Self.late(fleet.store).kept == [wanted[0]] + wanted[2...])
+        }
+    }
+
+    /// Windows of a source that is polled less often than the fleet's windows are wide.
+    @Test func readersGetWindowsOfAnAgent() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await Self.stage(on: loop)
+            let (live, _) = await fleet.store.open(nil, keptAfter: 0)
+            var peer = PeerScript(from: 100)
+            let start = Self.start.microseconds / 1_000_000 / 600 * 600
+            func windows(_ source: String, _ series: String, seconds: Int = 600, _ rows: String) throws -> Line {
+                try Self.kept(
+                    90,
+                    #""type":"window","source":"\#(source)","series":"\#(series)","seconds":\#(seconds),"rows":[\#(rows)]"#
+                )
+            }
+            let row = "[\(start - 1_200),1,0.5,2,3,1.5]"
+            await fleet.receive(
+                try Self.greeting(100, every: "600") + [
+                    windows("fact", "fact/a", row), windows("fact", "latency:fact", row),
+                    windows("catwatch", "memory:catwatch", row), windows("fact", "facts/b", row),
+                    windows("fact", "fact/b", seconds: 300, row), windows("none", "none", row),
+                    Self.value(10, "a"), peer.fact(),
+                ])
+            func wanted(_ series: String) -> String {
+                #"{"seq":1,"time":\#(PeerScript.time(Timestamp(seconds: start - 600) - .microseconds(1))),"type":"window","#
+                    + #""source":"web1.fact","series":"\#(series)","agent":"web1","seconds":600,"rows":[\#(row)]}"#
+            }
+            #expect(await Self.read(fleet.store, live).kept.isEmpty)
+            try await loop.sleep(for: .seconds(1))
+            for got in [await Self.read(fleet.store, live), await Self.late(fleet.store)] {
+                #expect(
+                    got.kept.filter { $0.contains("rows") } == [wanted("web1.fact/a"), wanted("latency:web1.fact")])
+                #expect(got.kept.count == 3 && got.kept.last?.contains(#""value":1"#) == true)
+            }
+            #expect(await Self.read(fleet.store, live).kept.isEmpty)
+            let member = await Self.member(fleet)
+            #expect(member.place == LineID("r1", 100) && member.lost == 0)
+            // As often as an agent likes: nothing grows.
+            let many = ((0 as Int64)..<120).map { "[\(start - $0 * 600),1,1,1,1,1]" }.joined(separator: ",")
+            for _ in 0..<100 { await fleet.receive([try windows("fact", "fact/a", many)]) }
+            let kept = await Self.late(fleet.store).kept.filter { $0.contains("web1.fact/a") && $0.contains("rows") }
+            #expect(kept.count == 1 && kept[0].split(separator: "[").count <= 14)
         }
     }
 
