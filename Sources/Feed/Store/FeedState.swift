@@ -969,7 +969,7 @@ package struct FeedState: ~Copyable, Sendable {
             let line = LineMending.nestable(line.dropLast())
         else { return false }
         guard keepForeign(line, in: index, at: time, isMissed: isMissed) else { return false }
-        if let value, series[index].ring.newest.map({ $0.lastTime < time }) ?? true {
+        if let value, isNew(index, at: time) {
             // Without a line for its window, which had one at its agent.
             let sequence = log.nextSequence
             if case .full = series.record(value, in: index, at: time, sequence: sequence, now: time) {
@@ -979,6 +979,11 @@ package struct FeedState: ~Copyable, Sendable {
             series[index].ring.complete(now: time) { _ in }
         }
         return true
+    }
+
+    /// Whether a kept value of this time is newer than the windows of its series, which have it otherwise.
+    private func isNew(_ index: Int, at time: Timestamp) -> Bool {
+        series[index].ring.newest.map { $0.lastTime < time } ?? true
     }
 
     /// The series and the line, which has the number 0, of an agent's data event; nil when there is no room for the series.
@@ -1051,7 +1056,7 @@ package struct FeedState: ~Copyable, Sendable {
         guard kept.line.agent != nil, kept.line.flaws.isEmpty, let (index, value) = remoteSeries(of: kept.line, moment),
             keepForeign(Array(kept.bytes), in: index, at: kept.line.time, isMissed: false)
         else { return false }
-        if let value { keep(value, in: index, at: kept.line.time, 0) }
+        if let value, isNew(index, at: kept.line.time) { keep(value, in: index, at: kept.line.time, 0) }
         return true
     }
 
@@ -1070,7 +1075,7 @@ package struct FeedState: ~Copyable, Sendable {
             let (index, value) = remoteSeries(of: kept.line, moment),
             log.kept.add(Array(kept.bytes), of: index, sequence: sequence, before: log.firstSequence)
         else { return nil }
-        if let value { keep(value, in: index, at: kept.line.time, sequence) }
+        if let value, isNew(index, at: kept.line.time) { keep(value, in: index, at: kept.line.time, sequence) }
         return sequence
     }
 

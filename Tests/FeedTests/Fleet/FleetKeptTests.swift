@@ -155,7 +155,8 @@ import Testing
                     #""type":"window","source":"\#(source)","series":"\#(series)","seconds":\#(seconds),"rows":[\#(rows)]"#
                 )
             }
-            let row = "[\(start - 1_200),1,0.5,2,3,1.5]"
+            // The second one has the newest value, which comes as a line too.
+            let row = "[\(start - 1_200),1,0.5,2,3,1.5],[\(start - 600),1,1,1,1,1]"
             await fleet.receive(
                 try Self.greeting(100, every: "600") + [
                     windows("fact", "fact/a", row), windows("fact", "latency:fact", row),
@@ -164,7 +165,7 @@ import Testing
                     Self.value(10, "a"), peer.fact(),
                 ])
             func wanted(_ series: String) -> String {
-                #"{"seq":1,"time":\#(PeerScript.time(Timestamp(seconds: start - 600) - .microseconds(1))),"type":"window","#
+                #"{"seq":1,"time":\#(PeerScript.time(Timestamp(seconds: start) - .microseconds(1))),"type":"window","#
                     + #""source":"web1.fact","series":"\#(series)","agent":"web1","seconds":600,"rows":[\#(row)]}"#
             }
             #expect(await Self.read(fleet.store, live).kept.isEmpty)

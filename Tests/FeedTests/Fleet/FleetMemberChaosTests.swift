@@ -153,6 +153,7 @@ import Testing
                     #expect(failure.message.hasPrefix("web1 ") && failure.message.utf8.count < 400)
                 case .stats(let stats): #expect(stats.sources.count <= 4 && stats.moreSources >= 0)
                 case .kept(_, let place, _): #expect(place.run == current, "seed \(seed)")
+                case .windows(let kept): #expect(kept.run == current, "seed \(seed)")
                 case .breach(let reason): Issue.record("seed \(seed): \(reason)")
                 }
             }

@@ -20,6 +20,7 @@ import Testing
             case .line(let line, let place, _): "\(place.run) \(place.sequence) \(line.type)"
             case .kept(let line, let place, let isMissed):
                 "\(isMissed ? "missed" : "kept") \(place.run) \(place.sequence) \(line.type)"
+            case .windows(let kept): "windows \(kept.windows.count)"
             case .lost(let run, let numbers): "lost \(run) \(numbers)"
             case .stats(let stats): "stats \(stats.sources.count)+\(stats.moreSources)"
             case .complaint(let failure): failure.message
