@@ -17,11 +17,13 @@ import Testing
     private static func readOut(_ rows: [String]) -> (time: String, isOfMany: Bool)? {
         for row in rows {
             let words = row.split(separator: " ")
-            guard let time = words.first, time.dropFirst(2).first == ":" else { continue }
-            if row.contains("nothing in this window") { return (String(time), false) }
+            // The day may stand before the time.
+            guard let end = words.prefix(3).firstIndex(where: { $0 == "value" || $0 == "nothing" }) else { continue }
+            let time = words[..<end].joined(separator: " ")
+            if row.contains("nothing in this window") { return (time, false) }
             guard let low = words.firstIndex(of: "min"), let mean = words.firstIndex(of: "mean"), mean + 1 < words.count
             else { continue }
-            return (String(time), words[low + 1] != words[mean + 1])
+            return (time, words[low + 1] != words[mean + 1])
         }
         return nil
     }
