@@ -259,6 +259,34 @@ import Testing
         #expect(!text(&script).holds("✕"), "\(text(&script))")
     }
 
+    /// Its windows are as wide as its period, or a multiple of that.
+    @Test func aSourceThatIsPolledSeldomHasWindowsOfItsOwn() {
+        var script = FeedScript()
+        script.hello()
+        let sources = [
+            SourceStatus(source: "slow", state: .ok, since: script.now, rhythm: .every(.seconds(25))),
+            SourceStatus(source: "fast", state: .ok, since: script.now, rhythm: .every(.seconds(5))),
+        ]
+        script.apply(nil, "stats", nil, .stats(Line.Stats(asOf: 0, endpoints: [], sources: sources)))
+        for value in 0..<10 {
+            script.data("slow", Double(value))
+            script.data("fast", Double(value))
+            script.pass(25)
+        }
+        let rows = text(&script).split(separator: "\n").map(String.init)
+        func isWhole(_ row: String) -> Bool { row.holds("▁") && row.holds("█") && !row.holds("·") }
+        #expect(rows.contains { $0.holds("slow ") && $0.holds("25 s") && isWhole($0) }, "\(rows)")
+        #expect(rows.contains { $0.holds("fast ") && !$0.holds("25 s") && $0.holds("·") }, "\(rows)")
+        script.choose("slow")
+        script.press(.enter)
+        #expect(
+            text(&script).holds("25 s windows, 5 m") && text(&script).holds("25s ago, every 25 s"), "\(text(&script))")
+        script.type("+")
+        #expect(text(&script).holds("50 s windows, 5 m"), "\(text(&script))")
+        script.type("--")
+        #expect(text(&script).holds("25 s windows, 5 m"), "\(text(&script))")
+    }
+
     @Test func theDetailsTellTheAgeOfAnItemAndOfItsAnswer() {
         var script = FeedScript()
         script.hello()

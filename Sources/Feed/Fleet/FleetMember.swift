@@ -196,10 +196,7 @@ package struct FleetMember: Sendable {
     private mutating func keep(_ kept: Line.Kept, into items: inout [Item]) {
         guard let run, kept.run == run, let sequence = kept.line.seq, sequence > 0, let source = kept.line.source
         else { return }
-        if !kept.windows.isEmpty {
-            if sources.contains(source) { items.append(.windows(kept)) }
-            return
-        }
+        if !kept.windows.isEmpty { return items.append(.windows(kept)) }
         let mark = marks[run]
         if message == nil {
             guard sequence < keptEnd, sequence > lastKept else { return }

@@ -183,6 +183,16 @@ import Testing
             for _ in 0..<100 { await fleet.receive([try windows("fact", "fact/a", many)]) }
             let kept = await Self.late(fleet.store).kept.filter { $0.contains("web1.fact/a") && $0.contains("rows") }
             #expect(kept.count == 1 && kept[0].split(separator: "[").count <= 14)
+            // They begin anew with another period, and a source that is listed no more gets none.
+            await fleet.receive([try peer.stats(#"{"source":"fact","state":"ok","every_s":1200}"#)])
+            #expect(await Self.late(fleet.store).kept.allSatisfy { !$0.contains("rows") })
+            await fleet.receive([try windows("fact", "fact/a", seconds: 1_200, "[\(start - 3_600),1,1,1,1,1]")])
+            #expect(await Self.late(fleet.store).kept.filter { $0.contains("rows") }.count == 1)
+            await fleet.receive([
+                try peer.stats(#"{"source":"catwatch","state":"ok"}"#),
+                try windows("fact", "fact/z", seconds: 1_200, "[\(start - 3_600),1,1,1,1,1]"),
+            ])
+            #expect(await Self.late(fleet.store).kept.allSatisfy { !$0.contains("fact/z") })
         }
     }
 

@@ -138,6 +138,33 @@ import Testing
         }
     }
 
+    /// More than are made at once.
+    @Test func ofManySeriesAllWindowsCome() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop)
+            let store = harness.store
+            let room = await Self.register(every: 60, in: store)
+            try await store.whileRunning {
+                for _ in 0..<12 {
+                    let now = harness.wall.now
+                    await store.publish(
+                        (0..<400).map { key in
+                            Event(
+                                time: now, source: room,
+                                body: .data(Datum(key: Bytes("\(key)".utf8), value: Double(key))))
+                        })
+                    try await loop.sleep(for: .seconds(60))
+                }
+                let late = await Self.late(store)
+                #expect(late.keptWindows.count == 400 && late.fault == nil)
+                #expect(
+                    late.keptWindows.allSatisfy {
+                        $0.value.allSatisfy { [key = $0.key] in "room/\(Int($0.last))" == key }
+                    })
+            }
+        }
+    }
+
     @Test func aSourceWithAnotherPeriodBeginsAnew() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
@@ -204,7 +231,8 @@ import Testing
             let (early, _) = await store.open(nil, keptAfter: 0)
             let (none, _) = await store.open(nil)
             await store.relay(try Self.greeting())
-            await store.relay([try Self.windows("room", "room/a", [3, 1])])
+            // The last one has ended before the history begins.
+            await store.relay([try Self.windows("room", "room/a", [3, 1, 13])])
             let first = await Self.read(early, of: store)
             #expect(first.keptWindows["room/a"]?.map(\.last) == [3, 1])
             // A kept value is in the windows already, if they are as new.
@@ -254,6 +282,8 @@ import Testing
                 try Self.windows("room", "room/a", [1], run: "other"),
             ])
             #expect(await Self.late(store).keptWindows.isEmpty)
+            var walk = await store.walk
+            #expect(await store.nextSeries(&walk)?.value == nil)
             // More than there can be, twice, of the future and of long ago.
             let many = Array((-60...59) as ClosedRange<Int64>)
             for _ in 0..<50 { await store.relay([try Self.windows("room", "room/a", many)]) }

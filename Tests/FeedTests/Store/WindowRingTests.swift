@@ -1,7 +1,8 @@
-import Feed
 import Reactor
 import TestSupport
 import Testing
+
+@testable import Feed
 
 @Suite(.limited) struct WindowRingTests {
     private func at(_ seconds: Double) -> Timestamp { Timestamp(microseconds: Int64(seconds * 1_000_000)) }
@@ -30,6 +31,21 @@ import Testing
         // The scenario is worth nothing unless all of it happens.
         #expect(report.recorded > 0 && report.late > 0 && report.future > 0, "seed \(seed), \(report)")
         #expect(report.emitted > 0 && report.steps > 0, "seed \(seed), \(report)")
+    }
+
+    @Test func restoredWindowsStandInOrderWithinTheBounds() {
+        var ring = WindowRing(width: .seconds(10), history: .seconds(120))
+        ring.restore(Window(index: 7, value: 7, time: at(75), sequence: 1))
+        #expect(ring.nextDue == at(200))
+        ring.restore(Window(index: 3, value: 3, time: at(35), sequence: 1))
+        #expect(ring.nextDue == at(160))
+        ring.restore(Window(index: 5, value: 5, time: at(55), sequence: 1))
+        // What is there stays.
+        ring.restore(Window(index: 5, value: 9, time: at(55), sequence: 1))
+        #expect(ring.held.map(\.last) == [3, 5, 7])
+        for index in 8..<200 { ring.restore(Window(index: Int64(index), value: 1, time: at(0), sequence: 1)) }
+        #expect(ring.held.count == ring.capacity)
+        #expect(zip(ring.held, ring.held.dropFirst()).allSatisfy { $0.index < $1.index })
     }
 
     @Test func scenariosCoverRevisionsAndFullRings() {

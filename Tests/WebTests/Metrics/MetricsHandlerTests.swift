@@ -22,6 +22,7 @@ import Testing
             await stage.publish(2, from: source, at: stage.wall.now + .seconds(60))
             await stage.publish(2, from: source, at: stage.wall.now - .seconds(600))
             await stage.publish(3, from: source, at: stage.wall.now + .seconds(5))
+            _ = await stage.store.register(SourceDescription(name: "slow", rhythm: .every(.seconds(600))))
             let (reader, _) = await stage.store.open("stdout")
             let scrape = try stage.scrape()
             await stage.store.close(reader)
@@ -37,6 +38,8 @@ import Testing
             ] {
                 #expect(scrape["catwatch_\(name)"] == value, "\(name)")
             }
+            #expect(scrape["catwatch_window_seconds{source=\"fact\"}"] == "10")
+            #expect(scrape["catwatch_window_seconds{source=\"slow\"}"] == "600")
             // A value from ahead is not younger than new.
             #expect(scrape["catwatch_window_age_seconds{source=\"fact\",series=\"fact\"}"] == "0")
             #expect(scrape.family("catwatch_attached").isEmpty && scrape.faults.isEmpty)
