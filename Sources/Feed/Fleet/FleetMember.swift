@@ -133,7 +133,14 @@ package struct FleetMember: Sendable {
         state.hear(line, at: heard ?? wall, wall: wall)
         switch line.body {
         case .hello(let hello): begin(hello, into: &items)
-        case .stats(let stats): list(stats, into: &items)
+        case .stats(var stats):
+            // By our clock, as that of the agent may be another.
+            for index in stats.sources.indices {
+                stats.sources[index].answered = stats.sources[index].answered.map {
+                    min($0 + ((heard ?? wall) - line.time), wall)
+                }
+            }
+            list(stats, into: &items)
         case .gap(let gap):
             guard let run else { return }
             miss(through: gap.to, of: run, from: gap.from, into: &items)
@@ -188,7 +195,10 @@ package struct FleetMember: Sendable {
             return items.append(.breach("it is a fleet itself"))
         }
         hear(of: new.run)
-        (keptEnd, lastKept, replayEnd) = (new.firstSeq, 0, new.nextSeq - 1)
+        // One that resumes is asked for all kept lines up to where it resumes, also for those that the agent's log has.
+        (keptEnd, lastKept, replayEnd) = (
+            max(new.firstSeq, marks[new.run]?.addingSaturated(1) ?? 0), 0, new.nextSeq - 1
+        )
     }
 
     /// Takes a kept line: before the numbered lines of a connection and below them, by ascending number, or in mid-stream
@@ -196,7 +206,10 @@ package struct FleetMember: Sendable {
     private mutating func keep(_ kept: Line.Kept, into items: inout [Item]) {
         guard let run, kept.run == run, let sequence = kept.line.seq, sequence > 0, let source = kept.line.source
         else { return }
-        if !kept.windows.isEmpty { return items.append(.windows(kept)) }
+        if !kept.windows.isEmpty {
+            if keptEnd > 0 { items.append(.windows(kept)) }
+            return
+        }
         let mark = marks[run]
         if message == nil {
             guard sequence < keptEnd, sequence > lastKept else { return }

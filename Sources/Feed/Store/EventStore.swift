@@ -456,17 +456,20 @@ package actor EventStore {
 
     /// Returns lines with the next of the kept windows that a reader is owed; nil when it has them all.
     private func keptWindows(for reader: StoreReader) -> [UInt8]? {
-        guard let first = reader.nextWindows, !reader.awaitsNews else { return nil }
-        reader.nextWindows = nil
+        if reader.awaitsNews || reader.nextWindows == nil && reader.newWindows.isEmpty { return nil }
         let (now, feedTime) = (wall.now, feedTime)
         var lines: [UInt8] = []
-        state.forEachWindowsKept(from: first, at: feedTime) { series, width, names, windows in
-            if lines.count >= Self.keptSlice {
-                reader.nextWindows = series
-                return false
-            }
+        func add(_ series: Int) {
+            guard let (windows, width, names) = state.windowsKept(of: series, at: feedTime) else { return }
             lines += ControlLine.kept(time: now, run: identity.run, windows: windows, width: width, names: names)
-            return true
+        }
+        while lines.count < Self.keptSlice, let next = reader.nextWindows {
+            add(next)
+            reader.nextWindows = next + 1 < state.seriesCount ? next + 1 : nil
+        }
+        for series in reader.newWindows.sorted() where lines.count < Self.keptSlice {
+            reader.newWindows.remove(series)
+            add(series)
         }
         return lines.isEmpty ? nil : lines
     }
@@ -738,6 +741,12 @@ package actor EventStore {
         let reader = StoreReader(name: nil, cursor: next, on: loop, call: nil)
         reader.begin(at: next, first: next, keptAfter: 0, of: state.log.kept)
         var room = bytes
+        // Values before graphs: windows have at most half of it.
+        while room > bytes / 2, let lines = keptWindows(for: reader) {
+            room -= lines.count
+            deliveries.append(.kept(lines))
+        }
+        (reader.nextWindows, reader.newWindows) = (nil, [])
         while room > 0, let lines = keptLines(for: reader) {
             room -= lines.count
             deliveries.append(.kept(lines))
@@ -1189,7 +1198,9 @@ package actor EventStore {
             let hadEnded = state.remote?.hasEnded == true
             let isNew = isFirst || hello.run != identity.run
             if isNew { begin(hello, isFirst: isFirst) }
+            let before = (state.interval, state.history)
             _ = state.applyUnnumbered(line)
+            if before != (state.interval, state.history) { state.fitWindows(at: moment) }
             if isNew { return true }
             // The run has not ended after all: readers that keep runs are greeted.
             guard hadEnded else { return false }
@@ -1226,7 +1237,7 @@ package actor EventStore {
     private func restore(_ kept: Line.Kept, of member: MemberID?, at moment: Moment) -> Bool {
         guard let index = state.restore(kept, of: member, at: moment) else { return false }
         for reader in readers.values where !reader.isAway && reader.keptAfter != nil {
-            reader.nextWindows = min(reader.nextWindows ?? index, index)
+            if reader.nextWindows.map({ $0 > index }) ?? true { reader.newWindows.insert(index) }
         }
         return true
     }

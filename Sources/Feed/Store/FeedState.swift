@@ -201,8 +201,7 @@ package struct FeedState: ~Copyable, Sendable {
                     if record.source != source {
                         source = record.source
                         sources.hear(
-                            from: SourceID(index: Int(source)), at: moment.now.timestamp,
-                            answered: fleet.times(of: currentMember, or: moment.wall).now)
+                            from: SourceID(index: Int(source)), at: moment.now.timestamp, answered: moment.wall)
                         prefix = sources.prefix(of: Int(source))
                     }
                     if isForeign { prefix = sources.prefix(of: Int(source), type: batch.origins[next - 1].type) }
@@ -447,9 +446,8 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Records a source's success other than our own data.
     private mutating func confirm(_ source: SourceID, at time: Timestamp, _ moment: Moment) {
-        let time = stateTime(time, moment)
-        sources.setState(.ok, of: source, time)
-        sources.hear(from: source, at: moment.now.timestamp, answered: time)
+        sources.setState(.ok, of: source, stateTime(time, moment))
+        sources.hear(from: source, at: moment.now.timestamp, answered: moment.wall)
     }
 
     /// Records a source's success that a relayed line tells.
@@ -586,36 +584,37 @@ package struct FeedState: ~Copyable, Sendable {
         for index in series.indices where series[index].source >= 0 {
             guard source.map({ $0.index == series[index].source }) ?? true else { continue }
             let span = span(of: series[index].source)
-            guard series[index].ring.width != span.width.microseconds else { continue }
+            let ring = series[index].ring
+            guard (ring.width, ring.history) != (span.width.microseconds, span.history.microseconds) else { continue }
             flush(index, moment, isComplete: true)
             series[index].ring = WindowRing(span, after: series[index].ring.newest)
         }
     }
 
-    /// Calls `body` with the closed windows of each series whose windows are kept longer than lines, until it returns
-    /// false.
+    /// The closed windows of a series that are kept longer than lines, their width, and `"source":"…","series":"…"`, with the
+    /// agent's name in a fleet; nil when there are none.
     ///
-    /// - Parameters:
-    ///   - first: the first series, by index.
-    ///   - now: by the clock of the agent that the feed belongs to.
-    ///   - body: gets the width of the windows and `"source":"…","series":"…"`, with the agent's name in a fleet.
-    func forEachWindowsKept(
-        from first: Int, at now: Timestamp,
-        _ body: (_ series: Int, _ width: Int64, _ names: [UInt8], _ windows: [Window]) -> Bool
-    ) {
-        for index in series.indices.dropFirst(first) {
-            guard series[index].source >= 0, series[index].kind != .text, hasLongWindows(series[index].source) else {
-                continue
-            }
-            let ring = series[index].ring
-            let oldest = now.microseconds.subtractingSaturated(ring.history)
-            let windows = ring.held.filter { oldest + 1...now.microseconds ~= ring.end(of: $0).microseconds }
-            guard let newest = windows.last,
-                isCurrent(index, log.kept.newest(of: index), at: now, { newest.lastTime })
-            else { continue }
-            let names = windowNames(of: index) + fleet.tail(of: series[index].owner)
-            if !body(index, ring.width, names, windows) { return }
-        }
+    /// - Parameter now: by the clock of the agent that the feed belongs to.
+    func windowsKept(
+        of index: Int, at now: Timestamp
+    ) -> (windows: [Window], width: Int64, names: [UInt8])? {
+        guard series.indices.contains(index), series[index].source >= 0, series[index].kind != .text,
+            hasLongWindows(series[index].source), let newest = series[index].ring.newest,
+            isCurrent(index, log.kept.newest(of: index), at: now, { newest.lastTime })
+        else { return nil }
+        let ring = series[index].ring
+        let windows = ring.held.filter { isKept($0, of: ring, at: now) }
+        if windows.isEmpty { return nil }
+        return (windows, ring.width, windowNames(of: index) + fleet.tail(of: series[index].owner))
+    }
+
+    /// The number of series, and of those that were removed.
+    var seriesCount: Int { series.indices.count }
+
+    /// Whether a window has closed and the history still shows it.
+    private func isKept(_ window: Window, of ring: WindowRing, at now: Timestamp) -> Bool {
+        let end = ring.end(of: window)
+        return end <= now && end.microseconds > now.microseconds.subtractingSaturated(ring.history)
     }
 
     /// Whether the windows of a source are kept longer than lines.
@@ -885,8 +884,9 @@ package struct FeedState: ~Copyable, Sendable {
         let known = source(named: description.name, of: member)
         description.name = "\(fleet[member].name).\(description.name)"
         if let known {
+            let rhythm = rhythm(of: known)
             let isNews = sources.describe(known, as: description, at: time)
-            if isNews { fitWindows(of: known, at: moment) }
+            if rhythm != description.rhythm { fitWindows(of: known, at: moment) }
             return (known, isNews)
         }
         if let other = sources.source(named: description.name) {
@@ -941,7 +941,7 @@ package struct FeedState: ~Copyable, Sendable {
             return sequence >= log.firstSequence || time().map { now - $0 < keep } ?? false
         }
         if sequence > 0, let first = sources.firstOfAnswers(series[index].source) { return sequence >= first }
-        return time().map { now - $0 < Self.longestKept } ?? false
+        return sequence >= log.firstSequence || time().map { now - $0 < Self.longestKept } ?? false
     }
 
     // Bound: age of the newest line of a source without complete answers, such as a stream | a day | left out
@@ -969,16 +969,20 @@ package struct FeedState: ~Copyable, Sendable {
             let line = LineMending.nestable(line.dropLast())
         else { return false }
         guard keepForeign(line, in: index, at: time, isMissed: isMissed) else { return false }
-        if let value, isNew(index, at: time) {
-            // Without a line for its window, which had one at its agent.
-            let sequence = log.nextSequence
-            if case .full = series.record(value, in: index, at: time, sequence: sequence, now: time) {
-                flush(index, moment)
-                _ = series.record(value, in: index, at: time, sequence: sequence, now: time)
-            }
-            series[index].ring.complete(now: time) { _ in }
-        }
+        if let value, isNew(index, at: time) { restore(value, in: index, at: time, moment) }
         return true
+    }
+
+    /// Records the value of an agent's kept line, without a line for its window, which had one at the agent.
+    private mutating func restore(_ value: Double, in index: Int, at time: Timestamp, _ moment: Moment) {
+        let width = series[index].ring.width
+        let window = Window(
+            restored: value, index: Window.index(of: time, width: width), time: time, sequence: log.nextSequence - 1)
+        if series[index].ring.restore(window) { return }
+        // Its window has values from lines, or there is no room.
+        flush(index, moment)
+        if series[index].ring.restore(window) { return }
+        _ = series.record(value, in: index, at: time, sequence: log.nextSequence - 1, now: time)
     }
 
     /// Whether a kept value of this time is newer than the windows of its series, which have it otherwise.
@@ -1097,11 +1101,13 @@ package struct FeedState: ~Copyable, Sendable {
     /// Restores the windows of another agent's series.
     ///
     /// - Parameter member: the agent of our fleet; nil for the one whose feed is relayed.
-    /// - Returns: the series' index; nil if they are no windows for readers here.
+    /// - Returns: the series' index; nil if there are no new windows for readers here.
     mutating func restore(_ kept: Line.Kept, of member: MemberID?, at moment: Moment) -> Int? {
         guard case .window(let newest) = kept.line.body, let name = kept.line.source else { return nil }
         let named = member.map { source(named: name, of: $0) } ?? (remote == nil ? nil : source(named: name))
-        guard let named, !isRetired(named), hasLongWindows(named.index) else { return nil }
+        guard let named, !isRetired(named), hasLongWindows(named.index), remote.map({ $0.keptEnd > 0 }) ?? true else {
+            return nil
+        }
         let kind = [SeriesKind.latency, .memory].first { newest.series == $0.prefix + name } ?? .data
         let key = kind == .data ? FleetMember.key(of: newest.series, in: name) : nil
         guard key != nil || newest.series == kind.prefix + name else { return nil }
@@ -1112,11 +1118,16 @@ package struct FeedState: ~Copyable, Sendable {
                 Array(key.utf8).withUnsafeBufferPointer { seriesIndex(named, kind: kind, key: $0, moment) }
             } ?? seriesIndex(named, kind: kind, key: nil, moment)
         guard let index, series[index].ring.width == newest.width.microseconds else { return nil }
-        // An agent's numbers are none of a fleet's.
+        // Those of a relayed feed are let go of here only.
+        let now = remote == nil ? fleet[closings: currentMember].time(at: moment) : remote?.clock ?? moment.wall
+        if remote == nil { flush(index, moment) } else { series[index].ring.flush(now: now) { _ in } }
+        var isNew = false
         for window in kept.windows {
-            series[index].ring.restore(Window(window, sequence: member == nil ? newest.lastSeq : 0))
+            // An agent's numbers are none of a fleet's.
+            let window = Window(window, sequence: member == nil ? newest.lastSeq : 0)
+            if isKept(window, of: series[index].ring, at: now), series[index].ring.restore(window) { isNew = true }
         }
-        return index
+        return isNew ? index : nil
     }
 
     /// Drops lines that are too old.

@@ -34,8 +34,10 @@ final class StoreReader {
     var nextArrival: Int?
     /// Whether it is to be greeted soon, because of new sources; it gets foreign kept lines, which may be of those, after that.
     var awaitsNews = false
-    /// The first series whose kept windows it has yet to get; nil when it has them all.
+    /// The first series whose kept windows it has yet to get; nil when it has them all, but for those of `newWindows`.
     var nextWindows: Int?
+    /// Series whose windows came from another agent since.
+    var newWindows: Set<Int> = []
     /// The number below which it gets kept lines instead of those of the log.
     var keptEnd = 1
     /// Lines of an ended run that it has missed.
@@ -66,6 +68,7 @@ final class StoreReader {
         nextArrival = keptAfter.map { $0 > 0 ? kept.arrival(after: $0) : 0 }
         keptEnd = max(cursor, first)
         owedKept = keptAfter.map { min($0.addingSaturated(1), keptEnd)..<keptEnd }
+        newWindows = []
         // One that resumes and has missed no lines has them.
         nextWindows = keptAfter.flatMap { $0 == 0 || $0 < keptEnd - 1 ? 0 : nil }
     }

@@ -22,6 +22,8 @@ package struct Window: Sendable, Equatable {
     package var trend = Trend.none
     /// Whether the window changed since its last line.
     package internal(set) var isDirty = true
+    /// Whether it has all its values from another agent: those come again as lines while that agent's log has them.
+    private(set) var isWhole = false
 
     /// Creates a window with one value, which must be finite.
     package init(index: Int64, value: Double, time: Timestamp, sequence: Int) {
@@ -42,6 +44,12 @@ package struct Window: Sendable, Equatable {
             index: Self.index(of: line.start, width: width), value: line.last,
             time: Timestamp(microseconds: line.start.microseconds.addingSaturated(width - 1)), sequence: sequence)
         (count, minimum, maximum, sum) = (line.count, line.min, line.max, line.mean * Double(line.count))
+        (isDirty, isWhole) = (false, true)
+    }
+
+    /// Creates a window with the one value that is known of it, and that had its line elsewhere.
+    init(restored value: Double, index: Int64, time: Timestamp, sequence: Int) {
+        self.init(index: index, value: value, time: time, sequence: sequence)
         isDirty = false
     }
 

@@ -106,15 +106,18 @@ package struct WindowRing: Sendable {
         return isFuture ? .future : .recorded
     }
 
-    /// Adds a window from before this ring, without a line, unless it has its values already or there is no room.
-    mutating func restore(_ window: Window) {
+    /// Adds a window from before this ring, without a line, unless it is there already or there is no room.
+    ///
+    /// - Returns: whether it is added.
+    mutating func restore(_ window: Window) -> Bool {
         let place = position(of: window.index)
         guard windows.count - head < capacity, place == windows.count || windows[place].index != window.index else {
-            return
+            return false
         }
         windows.insert(window, at: place)
         if place == head { firstExpiry = end(of: window).microseconds.addingSaturated(history) }
         forgetCurrent()
+        return true
     }
 
     /// Emits a line for every changed window that has ended, by ascending index, and drops those outside the history.
@@ -170,6 +173,7 @@ package struct WindowRing: Sendable {
 
         let position = position(of: index)
         if position < windows.count, windows[position].index == index {
+            if windows[position].isWhole { return .recorded }
             windows[position].add(value, time: at, sequence: sequence)
             if !windows[position].isDirty { markDirty(position) }
         } else {

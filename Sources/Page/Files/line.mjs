@@ -194,6 +194,7 @@ const readers = {
     kept: m => ({ run: need(string(m, "run")), line: read(need(value(m, "line")), true) ?? refuse() }),
     // The windows in a `kept` line, one a row. Any window line replaces one with the same start: they have no revision.
     rows: m => {
+        need(integer(m, "seq", 1))
         const series = need(string(m, "series"))
         const width = need(duration(m, "seconds", 1e6)) || refuse()
         const rows = JSON.parse(need(value(m, "rows")))
@@ -202,7 +203,9 @@ const readers = {
             if (!Array.isArray(row) || row.length < 6 || row.length > 64 || !row.every(Number.isFinite)) refuse()
             const [start, last, minimum, maximum, count, mean] = row
             if (start < -62_135_596_800 || start > 253_402_300_799 || !Number.isSafeInteger(count) || count < 1) refuse()
-            return { series, start: Math.trunc(start * 1e6), width, last, count, minimum, maximum, mean, revision: -1, band: null, trend: null }
+            if (minimum > last || last > maximum) refuse()
+            const middle = Math.min(Math.max(mean, minimum), maximum)
+            return { series, start: Math.trunc(start * 1e6), width, last, count, minimum, maximum, mean: middle, revision: -1, band: null, trend: null }
         })
     },
     bye: m => ({

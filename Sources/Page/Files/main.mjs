@@ -717,11 +717,11 @@ addEventListener("keydown", event => {
 })
 
 let help = null
-const fetchHelp = () => import("./help.mjs")
+const fetchHelp = () => import("./help.mjs").then(module => help ??= module.createHelp(context))
 
 async function toggleHelp() {
     try {
-        help ??= (await fetchHelp()).createHelp(context)
+        await fetchHelp()
     } catch {
         return say("the help could not be fetched from the agent")
     }

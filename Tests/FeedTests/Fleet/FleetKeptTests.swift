@@ -178,21 +178,72 @@ import Testing
             #expect(await Self.read(fleet.store, live).kept.isEmpty)
             let member = await Self.member(fleet)
             #expect(member.place == LineID("r1", 100) && member.lost == 0)
-            // As often as an agent likes: nothing grows.
+            // Not in mid-stream. As often as an agent likes: nothing grows, and readers get nothing again.
+            await fleet.receive([try windows("fact", "fact/m", row)])
+            #expect(await Self.late(fleet.store).kept.allSatisfy { !$0.contains("fact/m") })
             let many = ((0 as Int64)..<120).map { "[\(start - $0 * 600),1,1,1,1,1]" }.joined(separator: ",")
-            for _ in 0..<100 { await fleet.receive([try windows("fact", "fact/a", many)]) }
+            for round in 0..<100 {
+                await fleet.receive(
+                    try Self.greeting(101, every: "600") + [windows("fact", "fact/a", many)])
+                #expect(await Self.read(fleet.store, live).kept.count == (round == 0 ? 1 : 0))
+            }
             let kept = await Self.late(fleet.store).kept.filter { $0.contains("web1.fact/a") && $0.contains("rows") }
             #expect(kept.count == 1 && kept[0].split(separator: "[").count <= 14)
             // They begin anew with another period, and a source that is listed no more gets none.
-            await fleet.receive([try peer.stats(#"{"source":"fact","state":"ok","every_s":1200}"#)])
+            await fleet.receive(try Self.greeting(101, every: "1200"))
             #expect(await Self.late(fleet.store).kept.allSatisfy { !$0.contains("rows") })
-            await fleet.receive([try windows("fact", "fact/a", seconds: 1_200, "[\(start - 3_600),1,1,1,1,1]")])
+            let wide = "[\(start / 1_200 * 1_200 - 2_400),1,1,1,1,1]"
+            await fleet.receive([try windows("fact", "fact/a", seconds: 1_200, wide)])
             #expect(await Self.late(fleet.store).kept.filter { $0.contains("rows") }.count == 1)
             await fleet.receive([
                 try peer.stats(#"{"source":"catwatch","state":"ok"}"#),
-                try windows("fact", "fact/z", seconds: 1_200, "[\(start - 3_600),1,1,1,1,1]"),
+                try windows("fact", "fact/z", seconds: 1_200, wide),
             ])
             #expect(await Self.late(fleet.store).kept.allSatisfy { !$0.contains("fact/z") })
+        }
+    }
+
+    /// The agent's log still has values of windows that it has sent.
+    @Test func aValueOfAWindowThatCameIsNotCountedAgain() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await Self.stage(on: loop)
+            let (live, _) = await fleet.store.open(nil)
+            let peer = PeerScript(from: 100)
+            let start = Self.start.microseconds / 1_000_000 / 60 * 60
+            let row = "[\(start - 60),2,1,2,2,1.5]"
+            let old = Timestamp(seconds: start - 30)
+            await fleet.receive(
+                try Self.greeting(100, every: "60") + [
+                    Self.kept(
+                        90, #""type":"window","source":"fact","series":"fact","seconds":60,"rows":[\#(row)]"#),
+                    Self.value(99, "b", 4, at: old),
+                ])
+            var script = peer
+            await fleet.receive([try script.fact(2, at: old)])
+            try await loop.sleep(for: .seconds(180))
+            let late = await Self.late(fleet.store)
+            #expect(
+                late.kept.contains {
+                    $0.contains(#""series":"web1.fact","agent":"web1","seconds":60,"rows":[\#(row)]"#)
+                })
+            let lines = await Self.read(fleet.store, live).lines.filter { $0.contains(#""type":"window""#) }
+            #expect(
+                lines.allSatisfy {
+                    !$0.contains(#""series":"web1.fact","#) && !$0.contains(#""series":"web1.fact/b","#)
+                })
+        }
+    }
+
+    /// A journal knows where the fleet goes on, but not what was kept.
+    @Test func afterARestartKeptLinesComeUpToWhereTheFleetGoesOn() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await Self.stage(on: loop)
+            await fleet.receive(try Self.greeting(50))
+            var peer = PeerScript(from: 50)
+            for _ in 0..<30 { await fleet.receive([try peer.fact()]) }
+            // The agent's log begins at 60; the line that is kept is in it, and before 80, where the fleet goes on.
+            await fleet.receive(try Self.greeting(60) + [Self.text(70, "a")])
+            #expect(Self.keys(await Self.late(fleet.store).kept) == ["a"])
         }
     }
 

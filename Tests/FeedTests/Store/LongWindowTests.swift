@@ -272,6 +272,57 @@ import Testing
         }
     }
 
+    /// Values of a window with as many values as can be; another interval and no history in mid-stream.
+    @Test func noNumbersOfAnAgentOverflow() async throws {
+        try await withLoop(virtual: true) { loop in
+            let store = Self.relay(on: loop)
+            await store.relay(try Self.greeting())
+            let rows = "[[\(Self.noon - 600),1,1,1,9007199254740991,1],[\(Self.noon),1,1,1,9007199254740991,1]]"
+            await store.relay([
+                try Self.relayed(
+                    #"{"type":"kept","time":"\#(Self.time)","run":"r","line":{"seq":50,"time":"\#(Self.time)","#
+                        + #""type":"window","source":"room","series":"room","seconds":600,"rows":\#(rows)}}"#)
+            ])
+            for sequence in 100..<110 {
+                await store.relay([
+                    try Self.relayed(
+                        #"{"seq":\#(sequence),"time":"\#(Self.time)","type":"room","source":"room","series":"room","value":1}"#
+                    )
+                ])
+            }
+            #expect(await Self.late(store).keptWindows["room"]?.count == 1)
+            for (interval, history) in [(1, 0), (10, 0), (10, 120), (3_600, 0)] {
+                await store.relay([
+                    try Self.relayed(
+                        #"{"type":"hello","time":"\#(Self.time)","format":1,"run":"r","filtered":false,"interval_s":"#
+                            + #"\#(interval),"history_s":\#(history),"first_seq":100,"next_seq":111}"#)
+                ])
+                _ = await Self.late(store)
+            }
+        }
+    }
+
+    /// Windows of before make room for those that come.
+    @Test func aRelayThatWasAwayForLongTakesAllWindows() async throws {
+        try await withLoop(virtual: true) { loop in
+            let store = Self.relay(on: loop)
+            await store.relay(try Self.greeting())
+            await store.relay([try Self.windows("room", "room/a", Array(1...12))])
+            #expect(await Self.late(store).keptWindows["room/a"]?.count == 12)
+            for (hours, sequence) in [(3, 200), (6, 300)] as [(Int64, Int)] {
+                let now = Timestamp(seconds: Self.noon + hours * 3_600)
+                let time = PeerScript.time(now)
+                await store.relay([
+                    try Self.relayed(
+                        #"{"type":"hello","time":\#(time),"format":1,"run":"r","filtered":false,"interval_s":10,"#
+                            + #""history_s":120,"first_seq":\#(sequence),"next_seq":\#(sequence)}"#),
+                    try Self.windows("room", "room/a", (1...12).map { $0 - hours * 6 }),
+                ])
+                #expect(await Self.late(store).keptWindows["room/a"]?.count == 12, "\(hours)")
+            }
+        }
+    }
+
     @Test func windowsThatCannotBeAreNotPassedOn() async throws {
         try await withLoop(virtual: true) { loop in
             let store = Self.relay(on: loop)

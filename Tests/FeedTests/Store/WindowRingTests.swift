@@ -35,15 +35,19 @@ import Testing
 
     @Test func restoredWindowsStandInOrderWithinTheBounds() {
         var ring = WindowRing(width: .seconds(10), history: .seconds(120))
-        ring.restore(Window(index: 7, value: 7, time: at(75), sequence: 1))
+        var added: [Bool] = []
+        func restore(_ index: Int64, _ value: Double) {
+            added.append(ring.restore(Window(index: index, value: value, time: at(0), sequence: 1)))
+        }
+        restore(7, 7)
         #expect(ring.nextDue == at(200))
-        ring.restore(Window(index: 3, value: 3, time: at(35), sequence: 1))
+        restore(3, 3)
         #expect(ring.nextDue == at(160))
-        ring.restore(Window(index: 5, value: 5, time: at(55), sequence: 1))
+        restore(5, 5)
         // What is there stays.
-        ring.restore(Window(index: 5, value: 9, time: at(55), sequence: 1))
-        #expect(ring.held.map(\.last) == [3, 5, 7])
-        for index in 8..<200 { ring.restore(Window(index: Int64(index), value: 1, time: at(0), sequence: 1)) }
+        restore(5, 9)
+        #expect(ring.held.map(\.last) == [3, 5, 7] && added == [true, true, true, false])
+        for index in 8..<200 { restore(Int64(index), 1) }
         #expect(ring.held.count == ring.capacity)
         #expect(zip(ring.held, ring.held.dropFirst()).allSatisfy { $0.index < $1.index })
     }

@@ -101,12 +101,15 @@ extension Line.Window {
         guard width > .zero else { throw members.wrong(.seconds, "more than 0") }
         let sequence = try members.int(.seq, from: 1)
         return try members.rows(.rows, of: 6, atMost: WindowSpan.most).map { row throws(LineFault) in
-            guard -62_135_596_800...253_402_300_799 ~= row[0], let count = Int(exactly: row[4]), count > 0 else {
-                throw members.wrong(.rows, "the start of a window in the years 1 to 9999, and how many values it has")
+            guard -62_135_596_800...253_402_300_799 ~= row[0], let count = Int(exactly: row[4]),
+                1...(1 << 53) - 1 ~= count, row[2] <= row[1], row[1] <= row[3]
+            else {
+                throw members.wrong(.rows, "a start in the years 1 to 9999, a last value from min to max, and a count")
             }
             return Line.Window(
                 series: series, start: Timestamp(microseconds: Int64(row[0] * second)), width: width, last: row[1],
-                lastSeq: sequence, count: count, min: row[2], max: row[3], mean: row[5], band: nil, trend: nil,
+                lastSeq: sequence, count: count, min: row[2], max: row[3],
+                mean: Swift.min(Swift.max(row[5], row[2]), row[3]), band: nil, trend: nil,
                 revision: -1)
         }
     }
