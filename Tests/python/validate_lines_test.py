@@ -86,7 +86,8 @@ def described(bands, before=""):
 PASSES = {
     "all types": (GOOD, {"expect_bye": True}),
     "no bye": (GOOD[:-1], {}),
-    "a failing source": (swap(1, '"state":"ok"', '"state":"failing",' + FAILURE), {}),
+    "a failing source": (
+        swap(1, '"state":"ok","since":"%s"' % TIME, '"state":"failing","since":"%s",' % TIME + FAILURE), {}),
     "only hello and stats": (GOOD[:2], {}),
     "new keys": (swap(4, '"rss_bytes"', '"new":[1],"rss_bytes"'), {}),
     "a new data type": (swap(2, '"type":"fact"', '"type":"dog"'), {}),
