@@ -39,6 +39,9 @@ import Testing
             #expect(metrics.contains(#"catwatch_series_value{source="seldom""#))
             let once = try await stage.finish(["--attach=\(socket)", "--once"])
             #expect(once.ending == .exited(0) && once.outputText.contains("seldom"))
+            // With the agent's own configuration, whose socket the agent has.
+            let beside = try await stage.finish(["-c", path, "--once"])
+            #expect(beside.ending == .exited(0) && beside.outputText.contains("seldom"), "\(beside.errors)")
             let newest = try await stage.finish(["--attach=\(socket)", "--once=ndjson"])
             #expect(newest.ending == .exited(0))
             try await stage.validate(newest.output, expectBye: false)
@@ -61,7 +64,7 @@ import Testing
                   {"kind": "feed", "name": "a", "url": "unix:\(socket)"}, {"kind": "feed", "name": "b", "url": "\(page)"}
                 ]}
                 """, to: "fleet.jsonc")
-            for words in [["-c", fleet, "--listen=\(hub)2"], ["--attach=\(hub)"]] {
+            for words in [["-c", fleet], ["--attach=\(hub)"]] {
                 if words.count == 1 {
                     _ = try await stage.catwatch(["-c", fleet])
                     try await stage.wait(for: "the socket") { access(hub, F_OK) == 0 }

@@ -113,6 +113,36 @@ import Testing
         #expect(fault(["--c=1"])?.message.contains("--config, --count, --connect, --cacert, --cert, --compl") == true)
     }
 
+    /// Names of which one begins with the other.
+    private static let nested = Option.all.flatMap { option in
+        Option.all.map(\.long).filter { $0 != option.long && $0.hasPrefix(option.long) }.map { (option.long, $0) }
+    }
+
+    @Test(arguments: nested) func anExactNameWinsOverALongerOneThatBeginsWithIt(name: String, longer: String) throws {
+        for given in [name, longer] {
+            let entry = try #require(Option.all.firstIndex { $0.long == given })
+            let argument = Option.all[entry].argument == .none ? "" : "=x"
+            #expect(try LongOptions.scan(["--\(given)\(argument)"]).occurrences.map(\.entry) == [entry])
+        }
+    }
+
+    /// Pairs that are easily mistaken for each other, whichever of them there are.
+    @Test(arguments: [("only", "online", "onl"), ("alert", "alerts", "aler"), ("for", "format", "fo")], [false, true])
+    func aNameIsItselfWhateverOneLikeItThereIs(_ pair: (String, String, String), isReversed: Bool) throws {
+        let (name, other, short) = pair
+        var options = [name, other, "every"].map { Option(nil, .main, "", argument: "X", long: $0) }
+        if isReversed { options.reverse() }
+        for given in [name, other] {
+            for words in [["--\(given)=1"], ["--\(given)", "1"]] {
+                let found = try LongOptions.scan(words, for: options).occurrences
+                #expect(found.map { options[$0.entry].long } == [given] && found.map(\.argument) == ["1"])
+            }
+        }
+        let error = #expect(throws: UsageError.self) { try LongOptions.scan(["--\(short)=1"], for: options) }
+        let named = isReversed ? "--\(other), --\(name)" : "--\(name), --\(other)"
+        #expect(error?.message == "option '--\(short)' is ambiguous: \(named)")
+    }
+
     @Test func findsOptionsBehindOperandsAndStopsAtTwoDashes() throws {
         #expect(try Command.parse(["x", "--version"]) == .version)
         #expect(fault(["--", "--demo"])?.message == "unexpected '--demo'; did you mean '--demo'?")
@@ -140,6 +170,17 @@ import Testing
         (["--intreval=2"], nil, "unknown option '--intreval'; did you mean '--interval'?"),
         (["--password=hunter2"], nil, "unknown option '--password'"),
         (["--=x"], nil, "unknown option '--'"),
+        (["--keep", "1h"], nil, keepFault), (["--demo", "--keep=secret"], nil, keepFault),
+        (["--page-parameter=p"], nil, optionFault("--page-parameter", "page_parameter")),
+        (["--once", "ndjson"], "--once", "a form is written --once=ndjson"),
+        (["html", "--demo", "--once"], "--once", "a form is written --once=html"),
+        (["--once=html", "ndjson"], nil, "'ndjson' \(neither)"), (["--demo", "ndjson"], nil, "'ndjson' \(neither)"),
+        (["--once", "--output=none"], "--output", stdoutFault),
+        (["--once=ndjson", "-ondjson"], "--output", stdoutFault),
+        (["--once", "--listen"], "--listen", onceFault),
+        (["--once=ndjson", "-l=/x"], "--listen", onceFault),
+        (["--once", "--http"], "--http", onceFault),
+        (["--once=ndjson", "--http=127.0.0.1:9"], "--http", onceFault),
         (["-x"], nil, "unknown option '-x'"),
         (["-vx"], nil, "unknown option '-x'"),
         (["-é"], nil, "unknown option '-\\xc3'"),
@@ -241,6 +282,13 @@ import Testing
     private static let neither =
         "is no file that is there; an address begins with http:// or ws://, or is HOST:PORT"
     private static let attachFault = "an agent's path or address is written --attach=PATH"
+
+    private static let onceFault = "does not go with --once: it ends before anybody could read"
+    private static let stdoutFault = "does not go with --once: it says itself what stdout gets"
+    private static let keepFault = optionFault("--keep", "keep")
+    private static func optionFault(_ option: String, _ key: String) -> String {
+        "'\(option)' is no option; a configuration says it of a source: \"sources\": [{…, \"\(key)\": …}]"
+    }
 
     private static let replayFault =
         "the feed is the recording's; leave out --url, --preset, --demo, --attach, files and addresses"
@@ -409,6 +457,22 @@ import Testing
         #expect(try options("--every", "1", environment: ["CATWATCH_EVERY": "soon"])[\.every] == .seconds(1))
         #expect(fault([], ["CATWATCH_DEMO": "maybe"])?.message == "'maybe' is neither 1 nor 0")
         #expect(try Command.parse(["--help"], environment: [:]) == .help(all: false))
+    }
+
+    @Test func servesNothingWithOnceWhateverTheConfigurationSays() throws {
+        func options(_ arguments: [String], _ environment: [String: String] = [:]) throws -> Options {
+            let command = try Command.parse(arguments, environment: environment) { (_) throws(UsageError) in
+                ConfigText(
+                    name: "c", bytes: Array(#"{"listen": true, "http": 9300, "output": "none", "history": "5m"}"#.utf8))
+            }
+            guard case .watch(let options) = command else { throw Unexpected(command: command) }
+            return options
+        }
+        #expect(try options([])[\.listen] != nil && options([])[\.http] != nil)
+        for arguments in [["--once"], ["--once=ndjson", "-n", "3"]] {
+            let once = try options(arguments, ["CATWATCH_LISTEN": "/x", "CATWATCH_OUTPUT": "view"])
+            #expect(once[\.listen] == nil && once[\.http] == nil && once[\.history] == .seconds(300))
+        }
     }
 
     @Test func keepsOneWindowOfHistoryWhenTheIntervalIsLongerThanTheDefault() throws {

@@ -65,13 +65,16 @@ extension Command {
         var line = try ParsedArguments(arguments, environment: environment)
         if let request = line.request { return request }
         var feeds = Options.Feeds()
-        let (listen, attach) = (SettingTable.rows.listen, SettingTable.rows.attach)
+        let (listen, attach, once) = (SettingTable.rows.listen, SettingTable.rows.attach, SettingTable.rows.once)
         let attachesByDefault = line.commandLine[\.attach] == [FeedURL(socket: "")]
         for word in line.words {
             do throws(UsageError) {
                 try feeds.parse(word, isThere: isThere, into: &line.commandLine)
             } catch {
                 // getopt_long takes an optional argument only behind `=`; without it, the argument becomes a word.
+                if line.commandLine.entry(of: once)?.value == .text, OnceForm(rawValue: word) != nil {
+                    throw UsageError("a form is written \(once.flag)=\(word)", option: once.flag)
+                }
                 guard word.contains("/") || word.hasSuffix(".sock") else { throw error }
                 if line.commandLine.entry(of: listen)?.value == .usual {
                     throw UsageError("a path is written \(listen.flag)=PATH", option: listen.flag)
@@ -84,9 +87,10 @@ extension Command {
             throw UsageError("an agent's path or address is written \(attach.flag)=PATH", option: attach.flag)
         }
         line.removeReplaced()
-        let options = try line.configured(feeds, load: load)
+        var options = try line.configured(feeds, load: load)
         try options.placing { () throws(UsageError) in try check(options) }
         try checkPage(options, environment: environment)
+        options.serveNothingOnce()
         guard line.word == .check else { return .watch(options) }
         for path in feeds.files {
             guard let text = try? load(path), let configuration = try? Configuration.read(text),
@@ -122,9 +126,20 @@ extension Command {
     private static func refuse(
         _ rows: [any Setting], without other: any Setting, _ options: Options
     ) throws(UsageError) {
+        try refuse(rows, "says nothing without \(other.flag)", options)
+    }
+
+    /// Refuses settings that the command line gives together with another one.
+    private static func refuse(
+        _ rows: [any Setting], beside other: any Setting, _ why: String, _ options: Options
+    ) throws(UsageError) {
+        try refuse(rows, "does not go with \(other.flag): \(why)", options)
+    }
+
+    private static func refuse(_ rows: [any Setting], _ message: String, _ options: Options) throws(UsageError) {
         for row in rows {
             guard case .option? = options.values.entry(of: row)?.origin else { continue }
-            throw UsageError("says nothing without \(other.flag)", option: row.flag)
+            throw UsageError(message, option: row.flag)
         }
     }
 
@@ -152,6 +167,10 @@ extension Command {
             {
                 throw UsageError("a journal is not played back into itself", option: rows.replay.flag)
             }
+        }
+        if options[\.once] != nil {
+            try refuse([rows.output], beside: rows.once, "it says itself what stdout gets", options)
+            try refuse([rows.listen, rows.http], beside: rows.once, "it ends before anybody could read", options)
         }
         if options.passedOn == nil, options[\.noReconnect] {
             throw UsageError("says nothing without --attach, or beside other sources", option: rows.noReconnect.flag)

@@ -6,7 +6,7 @@ internal import Reactor
 ///
 /// That brings the usual conventions: abbreviated long options, `--name=value`, clustered short options, options after
 /// operands (unless POSIXLY_CORRECT is set), and `--` before operands that begin with a dash.
-enum LongOptions {
+struct LongOptions {
     struct Scan {
         /// The options in the order given.
         var occurrences: [Occurrence] = []
@@ -14,7 +14,7 @@ enum LongOptions {
     }
 
     struct Occurrence {
-        /// The index into `Option.all`.
+        /// The index into the options.
         var entry: Int
         /// Empty when there is none.
         var argument: String
@@ -24,13 +24,16 @@ enum LongOptions {
 
     /// Stops at the first request such as `--help`: the rest of the command line does not matter then.
     ///
+    /// - Parameter options: the options that there are.
     /// - Throws: `UsageError` for an unknown, ambiguous or repeated option, or a missing or unexpected argument.
-    static func scan(_ arguments: [String]) throws(UsageError) -> Scan {
-        try turn.withLock { _ throws(UsageError) in try scan(alone: arguments) }
+    static func scan(_ arguments: [String], for options: [Option] = Option.all) throws(UsageError) -> Scan {
+        try turn.withLock { _ throws(UsageError) in try LongOptions(options: options).scan(arguments) }
     }
 
-    private static func scan(alone arguments: [String]) throws(UsageError) -> Scan {
-        let names = Option.all.map { strdup($0.long) }
+    private let options: [Option]
+
+    private func scan(_ arguments: [String]) throws(UsageError) -> Scan {
+        let names = options.map { strdup($0.long) }
         let strings = (["catwatch"] + arguments).map { strdup($0) }
         defer {
             for pointer in names { free(pointer) }
@@ -41,10 +44,10 @@ enum LongOptions {
         for (index, pointer) in strings.enumerated() { (vector + index).initialize(to: pointer) }
         (vector + strings.count).initialize(to: nil)
         defer { vector.deallocate() }
-        var table = Option.all.enumerated().map { index, entry in
+        var table = options.enumerated().map { index, entry in
             option(
                 name: UnsafePointer(names[index]), has_arg: entry.argument.kind, flag: nil,
-                val: firstLong + Int32(index))
+                val: Self.firstLong + Int32(index))
         }
         table.append(option())
         let short = shortOptions
@@ -61,10 +64,10 @@ enum LongOptions {
                 return scan
             }
             if let index = index(of: step.code) {
-                let entry = Option.all[index]
+                let entry = options[index]
                 var argument = step.argument.map { String(cString: $0) } ?? ""
                 // `-l=PATH` means `--listen=PATH`, but getopt_long takes the sign for a part of the path.
-                if case .optional = entry.argument, step.code < firstLong, argument.hasPrefix("=") {
+                if case .optional = entry.argument, step.code < Self.firstLong, argument.hasPrefix("=") {
                     argument.removeFirst()
                 }
                 // An empty argument is most likely an unset variable, not meant as an empty value.
@@ -86,13 +89,13 @@ enum LongOptions {
             }
             // The last argument that getopt_long looked at: the unknown option, if that is a long one.
             let current = vector[Int(max(1, step.next)) - 1].map { String(cString: $0) } ?? ""
-            throw complaint(missing: step.code == colon, option: step.option, current: current)
+            throw complaint(missing: step.code == Self.colon, option: step.option, current: current)
         }
     }
 
-    private static func complaint(missing: Bool, option code: Int32, current: String) -> UsageError {
+    private func complaint(missing: Bool, option code: Int32, current: String) -> UsageError {
         if let index = index(of: code) {
-            let entry = Option.all[index]
+            let entry = options[index]
             // getopt's `optopt` says which option it was, but not whether it was written long or short.
             if missing, case .required(let argument) = entry.argument {
                 return UsageError("needs an argument: \(argument)", option: "--\(entry.long)")
@@ -105,20 +108,26 @@ enum LongOptions {
             return UsageError("unknown option '-\(Sanitizer.visible(bytes: CollectionOfOne(byte)))'")
         }
         let name = current.drop { $0 == "-" }.prefix { $0 != "=" }
-        let alike = Option.all.map(\.long).filter { $0.hasPrefix(name) }
+        let alike = options.map(\.long).filter { $0.hasPrefix(name) }
         if alike.count > 1 && !name.isEmpty {
             let words = alike.map { "--\($0)" }.joined(separator: ", ")
             return UsageError("option \(UsageError.quoted("--" + name)) is ambiguous: \(words)")
         }
         // The text after the equals sign may be a secret, so only the name is shown.
-        let known = Option.all.map(\.long)
+        let key = String(name.map { $0 == "-" ? "_" : $0 })
+        if SettingTable.ofSources.contains(where: { $0.setting.name == key }) {
+            return UsageError(
+                "\(UsageError.quoted("--" + name)) is no option; a configuration says it of a source: "
+                    + Configuration.place(of: key))
+        }
+        let known = options.map(\.long)
         let hint = EditDistance.suggestion(for: name, among: known).map { "; did you mean '--\($0)'?" } ?? ""
         return UsageError("unknown option \(UsageError.quoted("--" + name))\(hint)")
     }
 
     /// Begins with a colon, so that getopt_long reports a missing argument differently from an unknown option.
-    private static var shortOptions: String {
-        Option.all.reduce(into: ":") { text, entry in
+    private var shortOptions: String {
+        options.reduce(into: ":") { text, entry in
             guard let short = entry.short else { return }
             text.append(short)
             switch entry.argument {
@@ -129,10 +138,10 @@ enum LongOptions {
         }
     }
 
-    private static func index(of code: Int32) -> Int? {
-        if code >= firstLong { return Int(code - firstLong) }
+    private func index(of code: Int32) -> Int? {
+        if code >= Self.firstLong { return Int(code - Self.firstLong) }
         guard let byte = UInt8(exactly: code), code != 0 else { return nil }
-        return Option.all.firstIndex { $0.short?.asciiValue == byte }
+        return options.firstIndex { $0.short?.asciiValue == byte }
     }
 
     /// Codes of long options begin above every character.

@@ -49,6 +49,14 @@ package struct Options: Sendable, Equatable {
         configuration = file
     }
 
+    /// Removes with `--once` what the configuration or environment says to serve: nobody could read it in that time,
+    /// and an agent with the same configuration may be running.
+    mutating func serveNothingOnce() {
+        guard self[\.once] != nil else { return }
+        values.remove(SettingTable.rows.listen)
+        values.remove(SettingTable.rows.http)
+    }
+
     /// How much is printed on stderr.
     package enum Verbosity: Int, Sendable, Comparable {
         /// Errors that end the program.

@@ -5,8 +5,10 @@ struct ConfigReader {
     var issues: ConfigIssues
 
     /// Returns an object's members without the unknown and repeated ones, which are reported; nil when it is no object.
+    ///
+    /// - Parameter fault: what is wrong with an unknown name, if more is known about it.
     mutating func members(
-        _ node: JSONTree, _ path: String, known: [String]
+        _ node: JSONTree, _ path: String, known: [String], fault: (String) -> String? = { _ in nil }
     ) -> [(member: JSONTree.Member, path: String)]? {
         guard case .object(let members) = node.value else { return wrong(node, path, "an object") }
         let names = Set(known)
@@ -14,7 +16,8 @@ struct ConfigReader {
         return members.compactMap { member in
             let path = Self.path(path, member.name)
             guard names.contains(member.name) else {
-                issues.add(member.position, path, Self.unknown(member.name, among: known))
+                issues.add(
+                    member.position, path, fault(member.name) ?? Self.unknown(member.name, among: known))
                 return nil
             }
             guard seen.insert(member.name).inserted else {

@@ -28,7 +28,11 @@ struct Configuration: Sendable, Equatable {
 
     private mutating func read(_ root: JSONTree, _ reader: inout ConfigReader) {
         let known = SettingTable.inFile.map(\.key) + [Self.sourcesKey, Self.scalesKey, Self.schemaKey]
-        guard let members = reader.members(root, "", known: known) else { return }
+        let members = reader.members(root, "", known: known) { name in
+            SettingTable.ofSources.contains { $0.setting.name == name }
+                ? "belongs to a source: \(Self.place(of: name))" : nil
+        }
+        guard let members else { return }
         for (member, path) in members {
             switch member.name {
             case Self.sourcesKey: sources = reader.sources(member.value, path)
@@ -51,6 +55,9 @@ struct Configuration: Sendable, Equatable {
         !sources.isEmpty
             || SettingTable.inFile.contains { $0.option.traits.contains(.choosesFeed) && values.isSaid($0.setting) }
     }
+
+    /// The place of a source's key, for messages about one that is written elsewhere.
+    static func place(of key: String) -> String { "\"\(sourcesKey)\": [{…, \"\(key)\": …}]" }
 
     static let sourcesKey = "sources"
     /// The key of the scales by name; a source's key of the same name chooses one of them.

@@ -60,6 +60,12 @@ import Testing
             ]
         ),
         (source(#""evry":1"#), ["1:33: sources[0].evry: is no known key; did you mean 'every'?"]),
+        (#"{"keep":"1h"}"#, [#"1:2: keep: belongs to a source: "sources": [{…, "keep": …}]"#]),
+        (
+            #"{"page_parameter":5}"#,
+            [#"1:2: page_parameter: belongs to a source: "sources": [{…, "page_parameter": …}]"#]
+        ),
+        (#"{"keeep":"1h"}"#, ["1:2: keeep: is no known key"]),
         (source(#""keep":"999ms""#), ["1:40: sources[0].keep: '999ms' is out of range; write 1s to 30d"]),
         (source(#""keep":"31d""#), ["1:40: sources[0].keep: '31d' is out of range; write 1s to 30d"]),
         (source(#""keep":0"#), ["1:40: sources[0].keep: '0' is out of range; write 1s to 30d"]),
