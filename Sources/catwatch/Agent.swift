@@ -532,7 +532,7 @@ actor Agent {
         var status: Int32 = 0
         switch stop {
         case .signal(SIGINT), .quit: await printSummary()
-        case .frame: status = hadEvents ? 0 : 1
+        case .frame: status = await store.hasEvents ? 0 : 1
         case .count, .duration, .complete:
             if platform.errorIsTerminal { await printSummary() }
             if !hadEvents {

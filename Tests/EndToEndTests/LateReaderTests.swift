@@ -1,4 +1,5 @@
 import Glibc
+import Reactor
 import TestSupport
 import Testing
 
@@ -90,6 +91,50 @@ import Testing
 
             try await agent.signal(SIGTERM)
             #expect(try await agent.waitForExit() == .exited(0))
+        }
+    }
+
+    /// What an attached agent has once the other one is gone for longer than its history: no lines but kept ones.
+    @Test func oneFrameOfAnEmptyLogHasWhatIsKept() async throws {
+        try await Stage.run { stage in
+            let (origin, relay) = ("\(stage.folder)/origin", "\(stage.folder)/relay")
+            let short = ["-i", "1", "--history", "1", "-o", "none", "-q"]
+            let agent = try await stage.catwatch(
+                ["-u", stage.url("/fact"), "-e", "1h", "--listen=\(origin)"] + short)
+            try await stage.waitForRequests(1)
+            try await stage.wait(for: "the agent's socket") { access(origin, F_OK) == 0 }
+            _ = try await stage.catwatch(["--attach=\(origin)", "--listen=\(relay)"] + short)
+            /// The first number that the relay can replay, and the next one.
+            func numbers() async throws -> [String?] {
+                let socket = try DescriptorStream(owning: StreamSocket.connected(to: relay), on: stage.loop)
+                defer { socket.close() }
+                let hello = FeedLine.lines(try await socket.bytes { $0.contains("\n") })[0]
+                return [hello?.raw("first_seq"), hello?.raw("next_seq")]
+            }
+            try await stage.wait(for: "the relay's socket") { access(relay, F_OK) == 0 }
+            try await stage.wait(for: "the fact") { try await Int((numbers()[1] ?? nil) ?? "0") ?? 0 > 4 }
+            try await agent.signal(SIGTERM)
+            #expect(try await agent.waitForExit() == .exited(0))
+            try await stage.wait(for: "an empty log") {
+                let numbers = try await numbers()
+                return numbers[0] == numbers[1]
+            }
+
+            let fleet = try await stage.write(
+                #"{"sources": [{"kind": "feed", "name": "a", "url": "unix:\#(relay)"}]}"#, to: "fleet.jsonc")
+            // What comes in which turn of the loop is up to the kernel.
+            for words in [["--attach=\(relay)"], ["-c", fleet]] {
+                for _ in 0..<5 {
+                    let lines = try await stage.finish(words + ["--once=ndjson"])
+                    #expect(lines.ending == .exited(0), "\(lines.errors)")
+                    let facts = lines.outputText.split(separator: "\n").filter {
+                        $0.hasPrefix(#"{"type":"kept""#) && $0.contains(#""type":"fact""#)
+                    }
+                    #expect(facts.count == 1, "\(words): \(lines.outputText)")
+                    let frame = try await stage.finish(words + ["--once"])
+                    #expect(frame.ending == .exited(0) && frame.outputText.contains("latency:"), "\(frame.outputText)")
+                }
+            }
         }
     }
 }

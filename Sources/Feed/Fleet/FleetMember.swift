@@ -49,6 +49,8 @@ package struct FleetMember: Sendable {
     private var run: String?
     /// The number below which kept lines may come: the first of the connection's numbered lines; 0 once those come.
     private var keptEnd = 0
+    /// The number of the last kept line that its `hello` announced; 0 for none.
+    private var keptSequence = 0
     /// The last number that was given when the agent greeted: its line, or a `gap`, ends the replay.
     private var replayEnd = 0
     /// The number of the last kept line of the connection.
@@ -169,7 +171,7 @@ package struct FleetMember: Sendable {
     /// Whether it has sent the lines that were there when it greeted, or has no connection of its own.
     var isReplayed: Bool {
         guard message == nil, let run else { return true }
-        return replayEnd < keptEnd || marks[run] ?? 0 >= replayEnd
+        return replayEnd < keptEnd ? lastKept >= keptSequence : marks[run] ?? 0 >= replayEnd
     }
 
     /// Reports the missing lines so far, because no lines follow for now.
@@ -199,6 +201,7 @@ package struct FleetMember: Sendable {
         (keptEnd, lastKept, replayEnd) = (
             max(new.firstSeq, marks[new.run]?.addingSaturated(1) ?? 0), 0, new.nextSeq - 1
         )
+        keptSequence = new.keptSeq ?? 0
     }
 
     /// Takes a kept line: before the numbered lines of a connection and below them, by ascending number, or in mid-stream

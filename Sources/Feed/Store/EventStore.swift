@@ -764,8 +764,12 @@ package actor EventStore {
         }
     }
 
-    /// Whether the agents of the fleet that are connected have sent what was there before.
-    package var areAgentsReplayed: Bool { state.fleet.isReplayed }
+    /// Whether the agents of the fleet that are connected have sent what was there before, or the agent whose feed is
+    /// relayed its kept lines.
+    package var areAgentsReplayed: Bool { state.fleet.isReplayed && state.remote?.hasSentKept ?? true }
+
+    /// Whether there was an event, also before this process began to relay.
+    package var hasEvents: Bool { state.counts.data > 0 || state.hasEvents }
 
     /// Returns what is known now, for a client that wants no events: `hello` and `stats` of a feed without lines, and the
     /// newest line of each series as a `kept` line.
@@ -789,10 +793,12 @@ package actor EventStore {
     package func greeting(isFiltered: Bool, from first: Int = 0, atMost most: Int = .max) -> [UInt8] {
         let now = wall.now
         let asOf = state.asOf
+        let first = max(first, state.log.firstSequence)
         let hello = ControlLine.hello(
             time: now, identity: identity, isFiltered: isFiltered,
-            interval: state.interval, history: state.history, firstSequence: max(first, state.log.firstSequence),
+            interval: state.interval, history: state.history, firstSequence: first,
             nextSequence: asOf.addingSaturated(1), journalFirst: journalFirst,
+            keptSequence: state.newestKept(before: first, at: feedTime),
             isFleet: isOfFleet)
         let stats = ControlLine.stats(
             time: now, asOf: asOf, endpoints: endpoints, sources: sourceStates,

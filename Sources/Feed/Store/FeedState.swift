@@ -944,6 +944,22 @@ package struct FeedState: ~Copyable, Sendable {
         return sequence >= log.firstSequence || time().map { now - $0 < Self.longestKept } ?? false
     }
 
+    /// The number of the newest of the lines below `end` that readers get as kept ones; nil for none.
+    func newestKept(before end: Int, at now: Timestamp) -> Int? {
+        log.kept.newest(before: end) { series, sequence in
+            isCurrent(series, sequence, at: now) {
+                log.kept.line(of: series)?.withUnsafeBytes { LineHead($0)?.time }
+            }
+        }
+    }
+
+    /// Whether there is a line of an event, in the log or kept.
+    var hasEvents: Bool {
+        series.indices.contains { index in
+            (series[index].kind == .data || series[index].kind == .text) && log.newestLine(of: index) != nil
+        }
+    }
+
     // Bound: age of the newest line of a source without complete answers, such as a stream | a day | left out
     private static let longestKept = Duration.seconds(86_400)
 
@@ -1069,6 +1085,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// - Returns: its number; nil if it is no kept line for readers here.
     mutating func keep(_ kept: Line.Kept, at moment: Moment) -> Int? {
         guard let sequence = kept.line.seq, let end = remote?.keptEnd, sequence < end else { return nil }
+        remote?.lastKept = sequence
         if sequence >= log.nextSequence {
             // Missed while the connection was away: a line of the log, between gaps for the others.
             relay(RelayedLine(kept.line, bytes: kept.bytes), at: moment)

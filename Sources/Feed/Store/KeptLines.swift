@@ -156,6 +156,19 @@ struct KeptLines: Sendable {
     /// The last series in the order whose line is kept; −1 for none.
     private var lastKept: Int32 { firstInLog >= 0 ? entries[Int(firstInLog)].older : newest }
 
+    /// The number of the newest line below `end` whose series fulfils a condition; foreign lines have none.
+    func newest(before end: Int, where isWanted: (_ series: Int, _ sequence: Int) -> Bool) -> Int? {
+        var index = firstInLog >= 0 && entries[Int(firstInLog)].sequence >= end ? lastKept : newest
+        while index >= 0 {
+            let entry = entries[Int(index)]
+            if entry.sequence < end, lines[index]?.arrival == nil, isWanted(Int(index), entry.sequence) {
+                return entry.sequence
+            }
+            index = entry.older
+        }
+        return nil
+    }
+
     /// Keeps another agent's kept line if it is acceptable and its series' newest.
     ///
     /// - Returns: whether it is kept.

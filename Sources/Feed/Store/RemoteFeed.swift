@@ -39,6 +39,9 @@ struct RemoteFeed: Sendable {
     private(set) var moreSources = 0
     /// The number below which kept lines may come: the first of the connection's numbered lines; 0 once those come.
     var keptEnd = 0
+    /// The number of the last kept line that was received, and of the last one that its `hello` announced.
+    var lastKept = 0
+    private var keptSequence = 0
     /// Its newest `agent` line.
     private(set) var agent: Line.Agent?
     /// The agents of its fleet, if it is a hub.
@@ -65,6 +68,9 @@ struct RemoteFeed: Sendable {
         return clock + heard.duration(to: now)
     }
 
+    /// Whether it has sent the kept lines that were there when it greeted.
+    var hasSentKept: Bool { keptEnd == 0 || lastKept >= keptSequence }
+
     /// Applies a line's statements about the agent itself.
     mutating func apply(_ line: Line) {
         switch line.body {
@@ -73,6 +79,7 @@ struct RemoteFeed: Sendable {
             interval = min(max(hello.interval, .seconds(1)), .seconds(3_600))
             (history, saysFleet) = (hello.history, hello.isFleet)
             (hasBegun, hasEnded, keptEnd) = (true, false, hello.firstSeq)
+            keptSequence = hello.keptSeq ?? 0
         case .agent(let agent) where line.agent == nil: self.agent = agent
         case .gap(let gap): lastSequence = max(lastSequence, gap.to)
         case .bye: hasEnded = true

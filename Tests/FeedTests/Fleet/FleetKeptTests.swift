@@ -365,13 +365,18 @@ import Testing
             let id = await fleet.store.member("web1")
             var peer = PeerScript(from: 100)
             await fleet.store.setLink(.open, of: id)
-            func hello(_ next: Int) throws -> Line {
+            func hello(_ next: Int, _ more: String = "") throws -> Line {
                 try PeerScript.decoded(
-                    #"{"type":"hello","time":\#(PeerScript.time(Self.start)),"format":1,"run":"r1","first_seq":100,"next_seq":\#(next)}"#
+                    #"{"type":"hello","time":\#(PeerScript.time(Self.start)),"format":1,"run":"r1","first_seq":100,"next_seq":\#(next)\#(more)}"#
                 )
             }
             // Its log is empty.
             await fleet.receive([try hello(100)])
+            #expect(await fleet.store.areAgentsReplayed)
+            await fleet.receive([try hello(100, #","kept_seq":11"#)])
+            await fleet.receive(try [Self.text(10, "a")])
+            #expect(await !fleet.store.areAgentsReplayed)
+            await fleet.receive(try [Self.text(11, "b")])
             #expect(await fleet.store.areAgentsReplayed)
             await fleet.receive([try hello(103), try peer.fact(), try peer.fact()])
             #expect(await !fleet.store.areAgentsReplayed)

@@ -24,14 +24,18 @@ import Testing
         return Event(time: time, source: source, body: .data(datum))
     }
 
-    /// Everything that a reader gets that comes now.
+    /// Everything that a reader gets that comes now; if it asks for everything, `hello` says which kept line is the last.
     private static func late(_ harness: StoreHarness, keptAfter: Int? = 0) async -> Transcript {
-        let (reader, _) = await harness.store.open(nil, keptAfter: keptAfter)
+        let (reader, greeting) = await harness.store.open(nil, keptAfter: keptAfter)
         var transcript = Transcript()
         while let delivery = await harness.store.dequeue(for: reader) {
             transcript.add(delivery, at: harness.loop.clock.now)
         }
         await harness.store.close(reader)
+        if keptAfter == 0, let hello = try? LineDecoder.decode(Bytes(greeting.prefix { $0 != 0x0A })) {
+            guard case .hello(let hello) = hello.body else { return transcript }
+            #expect(hello.keptSeq == transcript.kept.last?.seq)
+        }
         return transcript
     }
 
@@ -284,10 +288,11 @@ import Testing
 
     private static let time = "2026-03-01T12:00:00.000000Z"
 
-    private static func hello(_ run: String, _ first: Int) throws -> RelayedLine {
+    private static func hello(_ run: String, _ first: Int, kept: Int? = nil) throws -> RelayedLine {
         try relayed(
             #"{"type":"hello","time":"\#(time)","format":1,"run":"\#(run)","filtered":false,"interval_s":10,"#
-                + #""history_s":120,"first_seq":\#(first),"next_seq":\#(first)}"#)
+                + #""history_s":120,"first_seq":\#(first),"next_seq":\#(first)"#
+                + (kept.map { #","kept_seq":\#($0)}"# } ?? "}"))
     }
 
     private static func stats() throws -> RelayedLine {
@@ -335,6 +340,29 @@ import Testing
         }
         await store.close(reader)
         return kept
+    }
+
+    /// What `--once` waits for.
+    @Test func aRelayKnowsWhenItHasTheKeptLines() async throws {
+        try await withLoop(virtual: true) { loop in
+            let store = Self.relay(on: loop)
+            await store.relay([try Self.hello("r", 100, kept: 20), try Self.stats(), try Self.text(10, "a", run: "r")])
+            #expect(await !store.areAgentsReplayed)
+            // One that it does not take counts as well.
+            await store.relay([try Self.framed(20, #""type":"x","source":"x","series":"x""#, run: "r")])
+            #expect(await store.areAgentsReplayed)
+            #expect(await store.hasEvents)
+            #expect(await store.counts.data == 0)
+            // It may have got a newer line by then.
+            await store.relay([try Self.hello("q", 100, kept: 20)])
+            #expect(await !store.areAgentsReplayed)
+            await store.relay([try Self.stats(), try Self.memory(100)])
+            #expect(await store.areAgentsReplayed)
+            #expect(await !store.hasEvents)
+            // An older agent does not say.
+            await store.relay([try Self.hello("p", 100)])
+            #expect(await store.areAgentsReplayed)
+        }
     }
 
     @Test func aSeriesWhoseOnlyLineWasKeptGetsANewerOne() async throws {

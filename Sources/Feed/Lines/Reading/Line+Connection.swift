@@ -20,6 +20,8 @@ extension Line {
         package var nextSeq: Int
         /// The oldest sequence number of this run in the journal; nil without a journal.
         package var journalFirstSeq: Int?
+        /// The number of the last kept line for a reader that asks for all; nil for none.
+        package var keptSeq: Int?
         /// Whether the agent is a hub, whose sources are other agents.
         package var isFleet = false
         package var host: AgentIdentity.Host

@@ -144,6 +144,7 @@ extension Line.Hello {
         firstSeq = try members.int(.firstSeq, from: 1)
         nextSeq = try members.int(.nextSeq, from: 1)
         journalFirstSeq = try members.intIfAny(.journalFirstSeq, from: 1)
+        keptSeq = try members.intIfAny(.keptSeq, from: 1)
         isFleet = try members.boolIfAny(.fleet) ?? false
         host = try members.objectIfAny(.host) { host throws(LineFault) in try AgentIdentity.Host(host) } ?? .init()
         app = try members.objectIfAny(.app) { app throws(LineFault) in try Line.App(app) } ?? Line.App()

@@ -62,7 +62,8 @@ package enum ControlLine {
     /// The first line of a connection.
     package static func hello(
         time: Timestamp, identity: AgentIdentity, isFiltered: Bool, interval: Duration, history: Duration,
-        firstSequence: Int, nextSequence: Int, journalFirst: Int? = nil, isFleet: Bool = false
+        firstSequence: Int, nextSequence: Int, journalFirst: Int? = nil, keptSequence: Int? = nil,
+        isFleet: Bool = false
     ) -> [UInt8] {
         let texts = identity.run.utf8.count + identity.version.utf8.count + identity.host.textBytes
         return line("hello", time, atMost: 1_024 + LineWriter.mostEscaped(texts)) { writer in
@@ -74,6 +75,7 @@ package enum ControlLine {
             writer.integer("first_seq", firstSequence)
             writer.integer("next_seq", nextSequence)
             writer.integer("journal_first_seq", journalFirst)
+            writer.integer("kept_seq", keptSequence)
             if isFleet { writer.bool("fleet", true) }
             writer.object("host") { identity.host.write(to: &$0) }
             writer.object("app") {

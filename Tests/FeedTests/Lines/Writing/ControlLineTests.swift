@@ -27,14 +27,14 @@ import Testing
         let identity = AgentIdentity(run: "ab-12", version: text + "5", started: Timestamp(seconds: 7), host: host)
         let bytes = ControlLine.hello(
             time: time, identity: identity, isFiltered: true, interval: .seconds(10), history: .seconds(120),
-            firstSequence: 3, nextSequence: 42, journalFirst: 2)
+            firstSequence: 3, nextSequence: 42, journalFirst: 2, keptSequence: 1)
         let line = try decode(bytes)
         guard case .hello(let hello) = line.body else {
             Issue.record("\(line)")
             return
         }
         #expect(hello.format == 1 && hello.run == "ab-12" && hello.filtered)
-        #expect(hello.firstSeq == 3 && hello.nextSeq == 42 && hello.journalFirstSeq == 2)
+        #expect(hello.firstSeq == 3 && hello.nextSeq == 42 && hello.journalFirstSeq == 2 && hello.keptSeq == 1)
         #expect(hello.interval == .seconds(10) && hello.history == .seconds(120))
         #expect(hello.host.name == text + "1" && hello.host.device == text + "2" && hello.host.os == text + "3")
         #expect(hello.host.kernel == text + "4" && hello.host.arch == text)
