@@ -42,6 +42,7 @@ enum Catalogue {
             EventStreams.self,
             HealthRequests.self,
             ScrapeTime.self,
+            KeptLines.self,
             FibonacciComparison.self,
             StdinThroughput.self,
             NatsThroughput.self,
