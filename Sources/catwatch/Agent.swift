@@ -158,7 +158,10 @@ actor Agent {
                 try? await notices.run { _ throws(SystemError) in try platform.openStandard(STDERR_FILENO) }
             }
             startReports(sources, in: &group)
-            if let history { group.addTask { try? await history.run() } }
+            if let history {
+                group.addTask { try? await history.run() }
+                group.addTask { try? await self.restoreState(from: history) }
+            }
             startEndings(in: &group)
             group.addTask { try? await self.runSummaries() }
             group.addTask { try? await self.runReloads() }
@@ -302,6 +305,30 @@ actor Agent {
         } catch let fault as JournalFault {
             await outputs.end()
             throw UsageError(fault.reason, option: flag)
+        }
+    }
+
+    /// Restores what new readers need of the runs before, from the journal: the newest lines and the windows of sources
+    /// that are polled seldom. Those of other agents come from these.
+    private func restoreState(from history: JournalQueue) async throws {
+        guard !firstPlan.options.isRelay else { return }
+        let (run, now) = (await store.run, platform.wall.now)
+        let state = RecordedState(on: loop)
+        var reading = PastReading(from: .time(now - (await store.lookback), until: nil), nil, as: .lines)
+        while true {
+            let result: Result<PastReading.Step, JournalFault>
+            (reading, result) = try await history.step(reading)
+            // A fault of the file is reported by what writes to it.
+            guard case .success(.bytes(let bytes)) = result, reading.next?.run != run else { break }
+            state.add(bytes)
+        }
+        // A few at a time, as there may be thousands.
+        var lines = state.lines(of: run, at: now)[...]
+        while !lines.isEmpty {
+            let some = lines.prefix(256)
+            lines = lines.dropFirst(256)
+            await store.restore(Array(some))
+            try await loop.sleep(for: .zero)
         }
     }
 

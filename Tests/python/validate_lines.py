@@ -304,7 +304,7 @@ class Connection:
             return self.see_windows(line["line"])
         seq = line["line"]["seq"]
         if seq == 0:
-            need("agent" in line["line"] and "origin_seq" in line["line"], "keeps a line without a number")
+            need("origin_run" in line["line"] and "origin_seq" in line["line"], "keeps a line without a number")
             return
         need(seq > self.kept, f"keeps number {seq} behind {self.kept}")
         need(seq < self.hello["next_seq"], f"keeps number {seq}, which is not there yet")

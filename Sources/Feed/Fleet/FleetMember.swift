@@ -205,16 +205,18 @@ package struct FleetMember: Sendable {
     }
 
     /// Takes a kept line: before the numbered lines of a connection and below them, by ascending number, or in mid-stream
-    /// where a stream carries them. It changes no position, and nothing is lost where it is refused.
+    /// where a stream carries them, or if it is of an earlier run. It changes no position, and nothing is lost where it is refused.
     private mutating func keep(_ kept: Line.Kept, into items: inout [Item]) {
-        guard let run, kept.run == run, let sequence = kept.line.seq, sequence > 0, let source = kept.line.source
-        else { return }
+        guard let run, kept.run == run, let sequence = kept.line.seq, let source = kept.line.source else { return }
         if !kept.windows.isEmpty {
             if keptEnd > 0 { items.append(.windows(kept)) }
             return
         }
         let mark = marks[run]
-        if message == nil {
+        let earlier = kept.earlier
+        if sequence == 0 {
+            guard earlier != nil else { return }
+        } else if message == nil {
             guard sequence < keptEnd, sequence > lastKept else { return }
             lastKept = sequence
         } else {
@@ -222,7 +224,8 @@ package struct FleetMember: Sendable {
         }
         if let (refusal, message) = fault(in: kept.line) { return complain(refusal, message, into: &items) }
         guard sources.contains(source) else { return }
-        items.append(.kept(kept.line, LineID(run, sequence), isMissed: message == nil && sequence > mark ?? 0))
+        let isMissed = message == nil && sequence > mark ?? 0
+        items.append(.kept(kept.line, earlier ?? LineID(run, sequence), isMissed: isMissed))
     }
 
     /// Starts the run of this message, which the lines that follow belong to, even without a `hello`.

@@ -1248,6 +1248,27 @@ package actor EventStore {
         return true
     }
 
+    /// Restores the newest lines and the windows of our sources from earlier runs.
+    ///
+    /// - Parameter kept: `kept` lines as of this run; others are passed over, such as those with a number of it.
+    package func restore(_ kept: [RelayedLine]) {
+        guard ending == nil else { return }
+        let moment = moment
+        var isNews = false
+        for line in kept {
+            guard case .kept(let kept) = line.line.body, kept.run == identity.run else { continue }
+            if kept.windows.isEmpty {
+                if kept.line.seq == 0, state.keepForeign(kept, at: moment) { isNews = true }
+            } else if restore(kept, of: nil, at: moment) {
+                isNews = true
+            }
+        }
+        if isNews { wakes.callAll(linesBelow: state.log.nextSequence) }
+    }
+
+    /// How far back to look for the state before this run.
+    package var lookback: Duration { WindowSpan.lookback(for: state.statuses.map(\.rhythm), history: state.history) }
+
     /// Starts a run.
     private func begin(_ hello: Line.Hello, isFirst: Bool) {
         for reader in readers.values where !reader.isAway {

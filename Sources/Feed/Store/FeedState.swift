@@ -940,7 +940,7 @@ package struct FeedState: ~Copyable, Sendable {
         if let keep = sources.keep(series[index].source) {
             return sequence >= log.firstSequence || time().map { now - $0 < keep } ?? false
         }
-        if sequence > 0, let first = sources.firstOfAnswers(series[index].source) { return sequence >= first }
+        if let first = sources.firstOfAnswers(series[index].source) { return max(sequence, 0) >= first }
         return sequence >= log.firstSequence || time().map { now - $0 < Self.longestKept } ?? false
     }
 
@@ -1069,14 +1069,16 @@ package struct FeedState: ~Copyable, Sendable {
         return log.kept.add(foreign: line, of: index, next: log.nextSequence)
     }
 
-    /// Keeps the kept line of an agent of the relayed fleet.
+    /// Keeps a kept line that has no number in this run: of an agent of the relayed fleet, or of an earlier run.
     ///
     /// - Returns: whether readers are to get it.
     mutating func keepForeign(_ kept: Line.Kept, at moment: Moment) -> Bool {
-        guard kept.line.agent != nil, kept.line.flaws.isEmpty, let (index, value) = remoteSeries(of: kept.line, moment),
-            keepForeign(Array(kept.bytes), in: index, at: kept.line.time, isMissed: false)
+        let time = kept.line.time
+        guard kept.line.isForwarded, kept.line.flaws.isEmpty, let (index, value) = keptSeries(of: kept.line, moment),
+            keepForeign(Array(kept.bytes), in: index, at: time, isMissed: false)
         else { return false }
-        if let value, isNew(index, at: kept.line.time) { keep(value, in: index, at: kept.line.time, 0) }
+        guard let value, isNew(index, at: time) else { return true }
+        if remote == nil { restore(value, in: index, at: time, moment) } else { keep(value, in: index, at: time, 0) }
         return true
     }
 
@@ -1093,16 +1095,16 @@ package struct FeedState: ~Copyable, Sendable {
             return nil
         }
         guard log.kept.accepts(sequence, before: log.firstSequence), kept.line.flaws.isEmpty,
-            let (index, value) = remoteSeries(of: kept.line, moment),
+            let (index, value) = keptSeries(of: kept.line, moment),
             log.kept.add(Array(kept.bytes), of: index, sequence: sequence, before: log.firstSequence)
         else { return nil }
         if let value, isNew(index, at: kept.line.time) { keep(value, in: index, at: kept.line.time, sequence) }
         return sequence
     }
 
-    /// The series of a relayed kept line of a source that is listed, and the line's value; nil when there is none.
-    private mutating func remoteSeries(of line: Line, _ moment: Moment) -> (index: Int, value: Double?)? {
-        guard let source = line.source.flatMap({ sources.source(named: $0) }) else { return nil }
+    /// The series of a kept line of a source that is listed, and the line's value; nil when there is none.
+    private mutating func keptSeries(of line: Line, _ moment: Moment) -> (index: Int, value: Double?)? {
+        guard let source = line.source.flatMap({ listedSource(named: $0) }) else { return nil }
         switch line.body {
         case .data(let data):
             return remoteSeries(of: source, data.value == nil ? .text : .data, data.series, moment).map {
@@ -1115,13 +1117,18 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
-    /// Restores the windows of another agent's series.
+    /// The source of the feed with this name that is listed, and not an agent's of our fleet.
+    private func listedSource(named name: String) -> SourceID? {
+        sources.source(named: name).flatMap { isRetired($0) || owner(of: $0) != nil ? nil : $0 }
+    }
+
+    /// Restores the windows of another agent's series, or of an earlier run.
     ///
-    /// - Parameter member: the agent of our fleet; nil for the one whose feed is relayed.
+    /// - Parameter member: the agent of our fleet; nil for the one whose feed is relayed, and for our own.
     /// - Returns: the series' index; nil if there are no new windows for readers here.
     mutating func restore(_ kept: Line.Kept, of member: MemberID?, at moment: Moment) -> Int? {
         guard case .window(let newest) = kept.line.body, let name = kept.line.source else { return nil }
-        let named = member.map { source(named: name, of: $0) } ?? (remote == nil ? nil : source(named: name))
+        let named = member.map { source(named: name, of: $0) } ?? listedSource(named: name)
         guard let named, !isRetired(named), hasLongWindows(named.index), remote.map({ $0.keptEnd > 0 }) ?? true else {
             return nil
         }
@@ -1140,8 +1147,8 @@ package struct FeedState: ~Copyable, Sendable {
         if remote == nil { flush(index, moment) } else { series[index].ring.flush(now: now) { _ in } }
         var isNew = false
         for window in kept.windows {
-            // An agent's numbers are none of a fleet's.
-            let window = Window(window, sequence: member == nil ? newest.lastSeq : 0)
+            // Numbers of an agent of a fleet, or of an earlier run, are none of this run.
+            let window = Window(window, sequence: remote == nil ? 0 : newest.lastSeq)
             if isKept(window, of: series[index].ring, at: now), series[index].ring.restore(window) { isNew = true }
         }
         return isNew ? index : nil

@@ -354,9 +354,11 @@ struct SourceTable: Sendable {
     /// See `SourceDescription.keep`.
     func keep(_ source: Int) -> Duration? { sources[source]?.keep }
 
-    /// The first line of the newest three complete answers of a source; nil if it has given none.
+    /// The first line of the newest three complete answers of a source; 0 if it has given fewer, as lines of an earlier run
+    /// may be in them, and nil if it has given none.
     func firstOfAnswers(_ source: Int) -> Int? {
-        sources[source].flatMap { $0.answerStarts.count > 1 ? $0.answerStarts[0] : nil }
+        guard let starts = sources[source]?.answerStarts, starts.count > 1 else { return nil }
+        return starts.count > 3 ? starts[0] : 0
     }
 
     mutating func countError(_ code: String, of source: SourceID) {

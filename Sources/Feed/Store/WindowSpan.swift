@@ -12,6 +12,16 @@ package struct WindowSpan: Sendable, Equatable {
     //   at most | dropped
     static let most = 120
 
+    // Bound: how far back the state before a run, or before the time to play back from, is looked for | three times the
+    //   longest period, a day at most | older lines and windows are not there
+    /// How far back to look for the newest lines and the windows of sources, in a journal or a recording.
+    ///
+    /// - Parameter history: the least time.
+    package static func lookback(for rhythms: some Sequence<Rhythm>, history: Duration) -> Duration {
+        let periods = rhythms.map { if case .every(let period) = $0 { min(period, longest) } else { Duration.zero } }
+        return min(max(history, (periods.max() ?? .zero) * 3), longest)
+    }
+
     /// - Parameters:
     ///   - rhythm: the source's. If it is polled less often than every `interval`, its windows are as wide as its period
     ///     in whole seconds, and as many of them are kept as `history` has intervals.

@@ -23,7 +23,7 @@ package final class JournalStream: ByteStream {
 
     /// - Parameters:
     ///   - history: used only on the worker from now on.
-    ///   - from: lines before the first one of this time or later are left out.
+    ///   - from: lines are left out that neither have this time or a later one nor are needed for the state at this time.
     package init(_ history: any LineHistory, from: Timestamp?, on loop: EventLoop, worker: any Worker) {
         self.loop = loop
         self.worker = worker
@@ -156,7 +156,22 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
             last = nil
             return
         }
-        rowID = JournalPlace(id: first.last.id - 1)
+        let start = try history.page(JournalQuery(from: from - Self.lookback(of: first)), behind: nil, bytes: 1) ?? first
+        rowID = JournalPlace(id: min(start.last.id, first.last.id) - 1)
+    }
+
+    /// How far the state at a page goes back.
+    private static func lookback(of page: JournalPage) -> Duration {
+        let lines = [page.run.hello, page.stats ?? []].compactMap { try? LineDecoder.decode($0.dropLast()) }
+        var (history, rhythms): (Duration?, [Rhythm]) = (nil, [])
+        for line in lines {
+            switch line.body {
+            case .hello(let hello): history = hello.history
+            case .stats(let stats): rhythms = stats.sources.map(\.rhythm)
+            default: break
+            }
+        }
+        return WindowSpan.lookback(for: rhythms, history: history ?? .seconds(120))
     }
 
     private func newest() throws(JournalFault) -> JournalPlace? {

@@ -61,7 +61,7 @@ final class Playback: @unchecked Sendable {
             pause = recording.hasMore ? .turn : recording.isAtEnd ? .end : .bytes
             return nil
         }
-        let time = time(of: line)
+        let time = line.time(after: position)
         position = time
         waiting = (line, time)
         return waiting
@@ -91,10 +91,15 @@ final class Playback: @unchecked Sendable {
         waiting = nil
         return line
     }
+}
 
+extension RecordedLine {
+    /// The time in the recording at which the line came.
+    ///
+    /// - Parameter position: the time reached before it.
     @inline(__always)
-    private func time(of line: RecordedLine) -> Timestamp {
-        switch line {
+    func time(after position: Timestamp?) -> Timestamp {
+        switch self {
         case .plain(let line, _): line.kind == .data ? max(position ?? line.time, line.time) : line.time
         case .other(let relayed):
             switch relayed.line.body {

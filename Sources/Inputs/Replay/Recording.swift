@@ -14,6 +14,8 @@ final class Recording {
     private var buffer = LineBuffer(limit: LineEncoder.longestLine)
     /// The time before which lines are skipped; nil when none are (any more).
     private var from: Timestamp?
+    /// The state before that time; nil without one, and once it is told.
+    private var state: RecordedState?
     /// Whether a run may begin later than its `hello` says, without a gap.
     private let hasOlder: Bool
     /// The run's `hello` and newest `stats`, held until its first wanted line.
@@ -41,6 +43,7 @@ final class Recording {
     /// - Parameter hasOlder: whether the recording is a journal, which drops old lines.
     init(from: Timestamp?, hasOlder: Bool, on loop: EventLoop) {
         self.from = from
+        state = from.map { _ in RecordedState(on: loop) }
         self.hasOlder = hasOlder
         slice = TimeSlice(of: loop)
     }
@@ -90,9 +93,10 @@ final class Recording {
     @inline(__always)
     private func read(_ line: UnsafeBufferPointer<UInt8>) -> RecordedLine? {
         if let plain = PlainLine(line) {
-            guard isNew(plain.sequence), isWanted(plain.time) else { return nil }
-            lastSequence = plain.sequence
+            guard isNew(plain.sequence) else { return nil }
             let whole = RecordedLine.plain(plain, line)
+            guard isWanted(plain.time, whole) else { return nil }
+            lastSequence = plain.sequence
             // The fast path, for nearly all lines.
             return hasHello && hello == nil ? whole : begin(with: whole, plain.sequence, plain.time)
         }
@@ -114,10 +118,14 @@ final class Recording {
         return false
     }
 
+    /// Whether a line of this time is not skipped; a line that is skipped adds to the state before those that are not.
     @inline(__always)
-    private func isWanted(_ time: Timestamp) -> Bool {
+    private func isWanted(_ time: Timestamp, _ line: @autoclosure () -> RecordedLine) -> Bool {
         guard let from else { return true }
-        guard time >= from else { return false }
+        guard time >= from else {
+            state?.add(line())
+            return false
+        }
         self.from = nil
         return true
     }
@@ -159,14 +167,16 @@ final class Recording {
             }
             self.hello = relayed
             if !isSame { stats = nil }
+            state?.add(.other(relayed))
             return nil
         case .stats:
             guard hasHello else { return nil }
             if hello == nil, from == nil { return .other(relayed) }
             stats = relayed
+            state?.add(.other(relayed))
             return nil
         case .gap(let gap):
-            guard isNumber(gap.to), gap.to > lastSequence, isWanted(line.time) else { return nil }
+            guard isNumber(gap.to), gap.to > lastSequence, isWanted(line.time, .other(relayed)) else { return nil }
             lastSequence = gap.to
             return begin(with: .other(relayed), gap.from, line.time)
         case .bye(let bye):
@@ -174,8 +184,12 @@ final class Recording {
             guard let run, bye.run == run, hello == nil, from == nil else { return nil }
             return .other(relayed)
         case .refusal: return nil
+        // From a socket or a page: before the numbered lines.
+        case .kept where hello == nil && from == nil: return hasHello ? .other(relayed) : nil
         default:
-            guard let sequence = line.seq, isNumber(sequence), isNew(sequence), isWanted(line.time) else { return nil }
+            guard let sequence = line.seq, isNumber(sequence), isNew(sequence), isWanted(line.time, .other(relayed)) else {
+                return nil
+            }
             lastSequence = sequence
             return begin(with: .other(relayed), sequence, line.time)
         }
@@ -197,6 +211,11 @@ final class Recording {
         first = sequence
         hello.line.time = time
         queue.append(line)
+        if let state, let run {
+            queue += state.lines(of: run, at: time).reversed().map { .other($0) }
+            stats = state.stats(at: time) ?? stats
+            self.state = nil
+        }
         if var stats {
             stats.line.time = time
             queue.append(.other(stats))

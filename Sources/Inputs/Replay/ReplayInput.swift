@@ -48,8 +48,7 @@ package actor ReplayInput {
             let stream = try await open().value
             defer { stream.close() }
             let journal = stream as? JournalStream
-            // A `JournalStream` starts at `from` itself.
-            let recording = Recording(from: journal == nil ? from : nil, hasOlder: journal != nil, on: loop)
+            let recording = Recording(from: from, hasOlder: journal != nil, on: loop)
             await store.setConnected(true)
             try await play(Playback(recording, clock), from: stream)
             clock.stop()

@@ -93,6 +93,19 @@ extension Line.Window {
     }
 }
 
+extension Line.Kept {
+    /// The number and run of a line of an earlier run of its agent; nil for any other.
+    var earlier: LineID? {
+        guard line.seq == 0, line.agent == nil, line.isForwarded else { return nil }
+        let found = try? bytes.withUnsafeBufferPointer { bytes throws(LineFault) in
+            try LineMembers.with(line: bytes) { members throws(LineFault) in
+                LineID(try members.string(.originRun), try members.int(.originSeq, from: 1))
+            }.value
+        }
+        return found.flatMap { RunName.isValid($0.run) ? $0 : nil }
+    }
+}
+
 extension Line.Window {
     /// The windows of a `kept` line, one a row. Any window line replaces one with the same start: they have no revision.
     static func rows(_ members: borrowing LineMembers) throws(LineFault) -> [Line.Window] {

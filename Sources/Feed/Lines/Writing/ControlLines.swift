@@ -194,6 +194,35 @@ package enum ControlLine {
         return kept(time: time, run: run, line: line)
     }
 
+    /// The same `kept` line in another run, or at another time. In another run the line in it has no number, which would be
+    /// one of that run: it tells its origin.
+    ///
+    /// - Returns: nil if it is none, or gets too long.
+    package static func kept(_ line: Bytes, of run: String, at time: Timestamp) -> RelayedLine? {
+        guard case .kept(let kept)? = try? LineDecoder.decode(line).body else { return nil }
+        let content = kept.run == run ? Array(kept.bytes) : withoutNumber(kept)
+        guard let bytes = content.map({ self.kept(time: time, run: run, line: $0)[...] }) else { return nil }
+        return (try? LineDecoder.decode(bytes)).map { RelayedLine($0, bytes: bytes) }
+    }
+
+    /// The line in a `kept` line without its number. Windows have the number 1, and no origin.
+    private static func withoutNumber(_ kept: Line.Kept) -> [UInt8]? {
+        guard let sequence = kept.line.seq, let comma = kept.bytes.firstIndex(of: UInt8(ascii: ",")),
+            kept.bytes.starts(with: "{\"seq\":".utf8)
+        else { return nil }
+        return LineMending.nestable(
+            LineWriter.bytes(atMost: kept.bytes.count + 128) { writer in
+                writer.raw("{\"seq\":")
+                writer.integer(kept.windows.isEmpty ? 0 : 1)
+                kept.bytes[comma...].dropLast().withUnsafeBufferPointer { writer.raw($0) }
+                if kept.windows.isEmpty, !kept.line.isForwarded {
+                    writer.string("origin_run", kept.run)
+                    writer.integer("origin_seq", sequence)
+                }
+                writer.byte(UInt8(ascii: "}"))
+            })
+    }
+
     /// The line in a `kept` line that `kept` has written.
     package static func line(inKept line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         guard let range = line.range(of: "\"line\":"), line.last == UInt8(ascii: "}") else { return nil }

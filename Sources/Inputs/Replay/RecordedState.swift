@@ -1,0 +1,108 @@
+package import Feed
+package import Reactor
+
+/// The state of a recorded feed up to some line: the newest line of each series and the windows of slow sources, as a new
+/// reader of the feed would have got them then.
+///
+/// A run begins with the state of the one before it. Unchecked: used on the loop only.
+package final class RecordedState: @unchecked Sendable {
+    private let store: EventStore
+    private let clock = LineClock()
+    /// Whether a line with a number was added.
+    private var hasBegun = false
+    /// What the run before has left, until the run's first numbered line: its `hello` and `stats` come before that.
+    private var left: [RelayedLine] = []
+    /// The line that the store takes now.
+    private var next: RecordedLine?
+
+    // Bound: lines held while the state of a recording is computed | 1 MiB, and 8 MiB of kept lines | dropped as by an
+    //   agent
+    package init(on loop: EventLoop) {
+        var limits = FeedState.Limits()
+        limits.logCapacity = 1 << 20
+        store = EventStore(
+            on: loop, wall: clock, identity: AgentIdentity(run: "replay", version: "", started: clock.now),
+            limits: limits, isRecording: true)
+    }
+
+    /// Adds whole lines, each with its newline.
+    package func add(_ lines: [UInt8]) {
+        lines.withUnsafeBytes { bytes in
+            bytes.forEachLine { line in
+                let line = line.assumingMemoryBound(to: UInt8.self)
+                if let plain = PlainLine(line) { return add(.plain(plain, line)) }
+                let bytes = Bytes(line)
+                // A journal has only lines that were valid.
+                if let decoded = try? LineDecoder.decode(bytes) { add(.other(RelayedLine(decoded, bytes: bytes))) }
+            }
+        }
+    }
+
+    /// Adds the next line of the feed.
+    func add(_ line: RecordedLine) {
+        if case .other(let relayed) = line {
+            switch relayed.line.body {
+            case .hello(let hello):
+                if hello.run != run { left = lines(of: hello.run, at: hello.app.started ?? relayed.line.time) }
+                return relay(line)
+            case .stats: return relay(line)
+            case .bye, .refusal: return
+            default: break
+            }
+        }
+        beginRun()
+        clock.now = line.time(after: hasBegun ? clock.now : nil)
+        hasBegun = true
+        relay(line)
+    }
+
+    /// Restores what the run before has left.
+    private func beginRun() {
+        guard !left.isEmpty else { return }
+        for line in left { relay(.other(line)) }
+        left = []
+    }
+
+    private var run: String { store.assumeIsolated { $0.run } }
+
+    private func relay(_ line: RecordedLine) {
+        next = line
+        store.assumeIsolated { $0.relay { self.next.take() } refuse: { _ in } }
+    }
+
+    /// The state as `kept` lines of a run: lines of another run have no number in it.
+    package func lines(of run: String, at time: Timestamp) -> [RelayedLine] {
+        var lines: [RelayedLine] = []
+        // Behind the greeting.
+        for piece in pieces.dropFirst() {
+            piece.withUnsafeBytes { piece in
+                piece.forEachLine { if let line = ControlLine.kept(Bytes($0), of: run, at: time) { lines.append(line) } }
+            }
+        }
+        return lines
+    }
+
+    /// The statistics of the endpoints and the states of the sources; nil before a run.
+    func stats(at time: Timestamp) -> RelayedLine? {
+        guard let greeting = pieces.first, let end = greeting.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        let bytes = greeting[(end + 1)...].dropLast()
+        return (try? LineDecoder.decode(bytes)).map { line in
+            var line = line
+            line.time = time
+            return RelayedLine(line, bytes: bytes)
+        }
+    }
+
+    /// What a new reader gets, without the events.
+    private var pieces: [[UInt8]] {
+        beginRun()
+        return store.assumeIsolated { $0.newestOfEach } ?? []
+    }
+
+    /// Shows the time of the line that was added last.
+    private final class LineClock: WallClock, @unchecked Sendable {  // used on the loop only
+        var now = Timestamp(microseconds: 0)
+        let rate = 0.0
+        let playback: String? = nil
+    }
+}
