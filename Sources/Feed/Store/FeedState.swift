@@ -1078,7 +1078,12 @@ package struct FeedState: ~Copyable, Sendable {
             keepForeign(Array(kept.bytes), in: index, at: time, isMissed: false)
         else { return false }
         guard let value, isNew(index, at: time) else { return true }
-        if remote == nil { restore(value, in: index, at: time, moment) } else { keep(value, in: index, at: time, 0) }
+        guard remote == nil else {
+            keep(value, in: index, at: time, 0)
+            return true
+        }
+        let place = Window.index(of: time, width: series[index].ring.width)
+        series[index].ring.remember(Window(restored: value, index: place, time: time, sequence: 0))
         return true
     }
 

@@ -61,11 +61,20 @@ package struct WindowRing: Sendable {
     /// The windows held, by ascending index.
     package var held: ArraySlice<Window> { windows[head...] }
 
-    /// The newest window that was dropped as it was past the history.
+    /// The newest window that was dropped as it was past the history, or that has the newest value of an earlier run.
     private var past: Window?
 
-    /// The newest window, however old.
-    package var newest: Window? { head < windows.count ? windows[windows.count - 1] : past }
+    /// The window with the newest value, however old.
+    package var newest: Window? {
+        guard head < windows.count else { return past }
+        let last = windows[windows.count - 1]
+        return past.map { $0.lastTime > last.lastTime ? $0 : last } ?? last
+    }
+
+    /// Records the newest value of an earlier run, whose window has its line there.
+    mutating func remember(_ window: Window) {
+        if past.map({ $0.lastTime < window.lastTime }) ?? true { past = window }
+    }
 
     /// Whether `complete` has a line to emit.
     var hasChanges: Bool { !dirty.isEmpty }
@@ -146,7 +155,7 @@ package struct WindowRing: Sendable {
         if first == head, tail == windows.count { return }
 
         if tail < windows.count { evict(from: tail, now: now, scale, emit) }
-        if first > head { past = windows[first - 1] }
+        if first > head { remember(windows[first - 1]) }
         head = first
         firstExpiry = head < tail ? end(of: windows[head]).microseconds.addingSaturated(history) : .max
         if head > 16, head * 2 >= windows.count {
