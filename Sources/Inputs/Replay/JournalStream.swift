@@ -156,7 +156,8 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
             last = nil
             return
         }
-        let start = try history.page(JournalQuery(from: from - Self.lookback(of: first)), behind: nil, bytes: 1) ?? first
+        let start =
+            try history.page(JournalQuery(from: from - Self.lookback(of: first)), behind: nil, bytes: 1) ?? first
         rowID = JournalPlace(id: min(start.last.id, first.last.id) - 1)
     }
 

@@ -67,7 +67,12 @@ package final class RecordedState: @unchecked Sendable {
 
     private func relay(_ line: RecordedLine) {
         next = line
-        store.assumeIsolated { $0.relay { self.next.take() } refuse: { _ in } }
+        store.assumeIsolated {
+            $0.relay {
+                self.next.take()
+            } refuse: { _ in
+            }
+        }
     }
 
     /// The state as `kept` lines of a run: lines of another run have no number in it.
@@ -76,7 +81,9 @@ package final class RecordedState: @unchecked Sendable {
         // Behind the greeting.
         for piece in pieces.dropFirst() {
             piece.withUnsafeBytes { piece in
-                piece.forEachLine { if let line = ControlLine.kept(Bytes($0), of: run, at: time) { lines.append(line) } }
+                piece.forEachLine {
+                    if let line = ControlLine.kept(Bytes($0), of: run, at: time) { lines.append(line) }
+                }
             }
         }
         return lines

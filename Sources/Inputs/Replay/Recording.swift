@@ -187,7 +187,8 @@ final class Recording {
         // From a socket or a page: before the numbered lines.
         case .kept where hello == nil && from == nil: return hasHello ? .other(relayed) : nil
         default:
-            guard let sequence = line.seq, isNumber(sequence), isNew(sequence), isWanted(line.time, .other(relayed)) else {
+            guard let sequence = line.seq, isNumber(sequence), isNew(sequence), isWanted(line.time, .other(relayed))
+            else {
                 return nil
             }
             lastSequence = sequence

@@ -94,6 +94,27 @@ import Testing
         }
     }
 
+    /// Lines of an agent's earlier run, which it has from its journal.
+    @Test func linesOfAnEarlierRunComeAtAnyTime() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await Self.stage(on: loop)
+            var peer = PeerScript(from: 100)
+            func old(_ key: String, _ origin: String) throws -> Line {
+                try Self.kept(0, #""type":"fact","source":"fact","series":"fact/\#(key)","text":"t"\#(origin)"#)
+            }
+            let origin = #","origin_run":"r0","origin_seq":7"#
+            await fleet.receive(
+                try Self.greeting(100) + [old("a", origin), peer.fact(), old("b", origin), old("c", "")]
+                    + [old("d", #","origin_run":"no name","origin_seq":7"#), old("e", #","origin_run":"r0""#)])
+            try await loop.sleep(for: .seconds(1))
+            let got = await Self.late(fleet.store)
+            #expect(Self.keys(got.kept) == ["a", "b"])
+            #expect(got.kept.allSatisfy { $0.hasSuffix(#","agent":"web1","origin_run":"r0","origin_seq":7}"#) })
+            // Nothing is missing for that.
+            #expect(await Self.member(fleet).lost == 0)
+        }
+    }
+
     @Test func readersGetThemWithWhereTheyCameFrom() async throws {
         try await withLoop(virtual: true) { loop in
             let fleet = await Self.stage(on: loop)

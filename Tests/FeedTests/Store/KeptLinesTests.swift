@@ -243,6 +243,100 @@ import Testing
         }
     }
 
+    // MARK: Lines of earlier runs
+
+    /// A `kept` line of this run with a line of an earlier one in it.
+    private static func earlier(_ members: String, seq: Int = 0, run: String = "r1", at time: Timestamp) throws
+        -> RelayedLine
+    {
+        let line = #"{"seq":\#(seq),"time":\#(PeerScript.time(time)),\#(members),"origin_run":"r0","origin_seq":9}"#
+        let bytes = Bytes(#"{"type":"kept","time":\#(PeerScript.time(time)),"run":"\#(run)","line":\#(line)}"#.utf8)
+        return RelayedLine(try LineDecoder.decode(bytes), bytes: bytes)
+    }
+
+    private static func text(_ key: String, _ source: String = "fact") -> String {
+        #""type":"fact","source":"\#(source)","series":"\#(source)/\#(key)","text":"old""#
+    }
+
+    @Test func linesOfAnEarlierRunAreKeptUntilThreeAnswersDidNotHaveThem() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Self.harness(on: loop)
+            let old = harness.wall.now - .seconds(100_000)
+            let value = #""type":"fact","source":"fact","series":"fact/v","value":5"#
+            await harness.store.restore([
+                try Self.earlier(Self.text("a"), at: old), try Self.earlier(Self.text("b"), at: old),
+                try Self.earlier(value, at: harness.wall.now),
+                // None of these is restored: of this run, of another, of an unknown source, without an origin.
+                try Self.earlier(Self.text("c"), seq: 3, at: old), try Self.earlier(Self.text("d"), run: "r2", at: old),
+                try Self.earlier(Self.text("e", "other"), at: old),
+            ])
+            func keys() async -> [String] {
+                let late = await Self.late(harness)
+                #expect(late.fault == nil)
+                return (late.kept + late.lines).compactMap {
+                    if case .data(let data) = $0.body { data.series } else { nil }
+                }.sorted()
+            }
+            func answer(_ keys: String...) async throws {
+                await harness.store.publish(
+                    keys.map { Self.event(harness.source, $0, text: "new", at: harness.wall.now) })
+                await harness.store.completeAnswer(of: harness.source)
+                try await loop.sleep(for: .seconds(600))
+            }
+            // Before an answer, only what is not a day old: the source may be a stream.
+            #expect(await keys() == ["fact/v"])
+            var walk = await harness.store.walk
+            #expect(await harness.store.nextSeries(&walk)?.value == 5)
+            try await answer("a")
+            try await answer("a")
+            // From the first answer on, answers tell.
+            #expect(await keys() == ["fact/a", "fact/b", "fact/v"])
+            try await answer("a")
+            #expect(await keys() == ["fact/a"])
+        }
+    }
+
+    @Test func aLineOfAnEarlierRunIsNoNewsForASeriesThatHasAnswered() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Self.harness(on: loop)
+            let old = harness.wall.now - .seconds(5)
+            await harness.store.publish([Self.event(harness.source, "a", text: "new", at: harness.wall.now)])
+            await harness.store.restore([try Self.earlier(Self.text("a"), at: old)])
+            let late = await Self.late(harness)
+            #expect(late.kept.isEmpty && late.numbers == [1])
+        }
+    }
+
+    /// The windows of a run are those of its own lines.
+    @Test func aValueOfAnEarlierRunIsInNoWindowOfThisRun() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Self.harness(on: loop)
+            let value = #""type":"fact","source":"fact","series":"fact","value":5"#
+            await harness.store.restore([try Self.earlier(value, at: harness.wall.now)])
+            await harness.publish(value: 7)
+            try await harness.store.whileRunning { try await loop.sleep(for: .seconds(20)) }
+            #expect(await Self.late(harness).windows.map(\.count) == [1])
+        }
+    }
+
+    @Test func windowsOfAnEarlierRunComeToReaders() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Self.harness(on: loop)
+            _ = await harness.store.register(SourceDescription(name: "fact", rhythm: .every(.seconds(600))))
+            let (live, _) = await harness.store.open(nil, keptAfter: 0)
+            let end = Int(harness.wall.now.microseconds / 600_000_000) * 600
+            let line =
+                #"{"seq":1,"time":\#(PeerScript.time(harness.wall.now)),"type":"window","source":"fact","series":"fact","seconds":600,"rows":[[\#(end - 1_200),1,1,1,1,1],[\#(end - 600),2,2,2,1,2]]}"#
+            let bytes = Bytes(
+                #"{"type":"kept","time":\#(PeerScript.time(harness.wall.now)),"run":"r1","line":\#(line)}"#.utf8)
+            await harness.store.restore([RelayedLine(try LineDecoder.decode(bytes), bytes: bytes)])
+            #expect(await Self.late(harness).keptWindows["fact"]?.map(\.last) == [1, 2])
+            var transcript = Transcript()
+            while let delivery = await harness.store.dequeue(for: live) { transcript.add(delivery, at: loop.clock.now) }
+            #expect(transcript.keptWindows["fact"]?.map(\.last) == [1, 2])
+        }
+    }
+
     @Test func aSourceWhoseItemsAllChangeNamesDoesNotGrow() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await Self.harness(on: loop) { $0.series = 1_000 }

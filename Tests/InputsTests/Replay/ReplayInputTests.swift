@@ -405,8 +405,8 @@ import Testing
     /// Keeps runs in a journal as an agent would.
     ///
     /// - Parameter ended: the runs that said `bye`, and why.
-    private static func journal(
-        _ runs: [(name: String, lines: [String])], ended: [String: String] = [:], at path: String
+    static func journal(
+        _ runs: [(name: String, lines: [String])], ended: [String: String] = [:], at path: String, stats: String = ""
     ) throws {
         let store = SQLiteLineStore(path: path)
         _ = try store.open()
@@ -423,7 +423,7 @@ import Testing
                     return writer
                 }
             }
-            var pieces = [JournalPiece.greeting(Array(Recorded.hello(run.name).utf8))]
+            var pieces = [JournalPiece.greeting(Array((Recorded.hello(run.name) + stats).utf8))]
             var next = try #require(numbers.first)
             while case .lines(let span) = log.read(from: next) {
                 pieces.append(.lines(span))

@@ -1,0 +1,175 @@
+import Feed
+import Inputs
+import Journal
+import Reactor
+import TestSupport
+import Testing
+
+/// What is left of a recorded feed at a time.
+@Suite(.limited) struct RecordedStateTests {
+    /// A source's description in `stats`; polled every `period` seconds.
+    private static func stats(_ sources: [(name: String, period: Int?)], at seconds: Double = 0) -> String {
+        let list = sources.map { source in
+            let every = source.period.map { #","every_s":\#($0)"# } ?? ""
+            return #"{"source":"\#(source.name)","state":"ok"\#(every)}"#
+        }
+        return
+            #"{"type":"stats","time":\#(Recorded.time(seconds)),"as_of":0,"endpoints":[],"sources":[\#(list.joined(separator: ","))]}"#
+            + "\n"
+    }
+
+    private static func text(_ seq: Int, at seconds: Double, _ key: String, more: String = "") -> String {
+        #"{"seq":\#(seq),"time":\#(Recorded.time(seconds)),"type":"fact","source":"fact","series":"fact/\#(key)","text":"t"\#(more)}"#
+            + "\n"
+    }
+
+    private static func state(of feed: String, on loop: EventLoop, as run: String = "r1") -> [Line.Kept] {
+        let state = RecordedState(on: loop)
+        state.add(Array(feed.utf8))
+        return state.lines(of: run, at: ReplayStage.began + .seconds(1_000)).compactMap {
+            if case .kept(let kept) = $0.line.body { kept } else { nil }
+        }
+    }
+
+    /// Any lines, against the newest of each series found by looking at all.
+    @Test(arguments: [1, 2, 3] as [UInt64]) func itHasTheNewestLineOfEverySeries(seed: UInt64) async throws {
+        try await withLoop(virtual: true) { loop in
+            var random = SeededGenerator(seed: seed)
+            var feed = Recorded.hello() + Self.stats([("fact", nil)])
+            var newest: [String: Int] = [:]
+            for seq in 1...Int.random(in: 1...3_000, using: &random) {
+                let key = "k\(Int.random(in: 0..<40, using: &random))"
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0:
+                    feed += Self.text(seq, at: Double(seq), key)
+                    newest["fact/\(key) text"] = seq
+                case 1:
+                    feed += Recorded.data(seq, at: Double(seq))
+                    newest["fact value"] = seq
+                default:
+                    feed += Recorded.latency(seq, at: Double(seq))
+                    newest["latency"] = seq
+                }
+            }
+            var found: [String: Int] = [:]
+            for kept in Self.state(of: feed, on: loop) where kept.windows.isEmpty {
+                switch kept.line.body {
+                case .data(let data):
+                    found["\(data.series) \(data.value == nil ? "text" : "value")"] = kept.line.seq
+                case .latency: found["latency"] = kept.line.seq
+                default: Issue.record("\(kept.line)")
+                }
+            }
+            #expect(found == newest, "seed \(seed)")
+        }
+    }
+
+    @Test func itHasTheWindowsOfSlowSources() async throws {
+        try await withLoop(virtual: true) { loop in
+            let polls = (0..<5).map { Recorded.data($0 + 1, at: Double($0) * 60, value: 10 * $0) }.joined()
+            let kept = Self.state(of: Recorded.hello() + Self.stats([("fact", 60)]) + polls, on: loop)
+            let windows = kept.flatMap(\.windows)
+            // The last one has not closed. 1,600,000,000 s are 40 s behind the start of a minute.
+            #expect(windows.map(\.last) == [0, 10, 20, 30] && windows.allSatisfy { $0.width == .seconds(60) })
+            #expect(windows.map(\.start) == (0..<4).map { ReplayStage.began + .seconds(60 * $0 - 40) })
+        }
+    }
+
+    @Test func aRunBeginsWithWhatTheOneBeforeHasLeft() async throws {
+        try await withLoop(virtual: true) { loop in
+            func begin(_ run: String, at seconds: Double) -> String {
+                Recorded.hello(run, at: seconds) + Self.stats([("fact", 60)], at: seconds)
+            }
+            var feed = begin("r1", at: 0) + Self.text(1, at: 0, "a") + Self.text(2, at: 1, "b")
+            feed += Recorded.data(3, at: 2, value: 7) + Recorded.data(4, at: 70, value: 8)
+            feed += Recorded.bye(at: 71, last: 4) + begin("r2", at: 72) + Self.text(1, at: 73, "b")
+            feed += begin("r3", at: 80)
+            let kept = Self.state(of: feed, on: loop, as: "r4")
+            let lines = kept.filter(\.windows.isEmpty).map { String(decoding: $0.bytes, as: UTF8.self) }
+            func moved(_ line: String, _ run: String, _ seq: Int) -> String {
+                #"{"seq":0"# + line.dropLast(2).dropFirst(8) + #","origin_run":"\#(run)","origin_seq":\#(seq)}"#
+            }
+            #expect(
+                lines.sorted()
+                    == [
+                        moved(Self.text(1, at: 0, "a"), "r1", 1), moved(Recorded.data(4, at: 70, value: 8), "r1", 4),
+                        moved(Self.text(1, at: 73, "b"), "r2", 1),
+                    ].sorted())
+            #expect(kept.flatMap(\.windows).map(\.last) == [7] && kept.allSatisfy { $0.run == "r4" })
+        }
+    }
+
+    @Test func linesOfAFleetKeepTheirOrigin() async throws {
+        try await withLoop(virtual: true) { loop in
+            let origin = #","agent":"web","origin_run":"w","origin_seq":17"#
+            let feed = Recorded.hello() + Self.stats([("fact", nil)]) + Self.text(1, at: 0, "a", more: origin)
+            let kept = Self.state(of: feed, on: loop, as: "r2")
+            #expect(kept.count == 1)
+            #expect(
+                String(decoding: kept[0].bytes, as: UTF8.self)
+                    == #"{"seq":0"# + Self.text(1, at: 0, "a", more: origin).dropFirst(8).dropLast())
+        }
+    }
+
+    // MARK: Playing back from a time on
+
+    @Test(arguments: ["file", "journal"]) func aPlaybackFromALaterTimeBeginsWithTheState(of kind: String) async throws {
+        let folder = try TestSupport.TemporaryFolder()
+        let failing =
+            #"{"seq":3,"time":\#(Recorded.time(900)),"type":"error","source":"fact","code":"connect","message":"no","attempt":1,"retry_in_ms":5}"#
+            + "\n"
+        let lines = [
+            Self.text(1, at: 0, "a"), Recorded.data(2, at: 600, value: 7), failing, Recorded.latency(4, at: 1_300),
+        ]
+        let stats = Self.stats([("fact", 600)])
+        if kind == "journal" {
+            try ReplayInputTests.journal([("r1", lines)], at: folder.path("j.db"), stats: stats)
+        }
+        let stage = try await withLoop(virtual: true) { loop in
+            let stage = ReplayStage(on: loop, speed: .most)
+            let from = ReplayStage.began + .seconds(1_200)
+            let late = await stage.store.open("late", keptAfter: 0).0
+            let stream: any ByteStream =
+                kind == "file"
+                ? ByteSource(Array((Recorded.hello() + stats + lines.joined()).utf8))
+                : JournalStream(SQLiteHistory(path: folder.path("j.db")), from: from, on: loop, worker: loop)
+            try await stage.play(stream, from: from)
+            var got: [String] = []
+            while let delivery = await stage.store.dequeue(for: late) {
+                switch delivery {
+                case .kept(let lines): got += lines.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }
+                case .lines(let span): got += span.withUnsafeBytes { [String(decoding: $0.dropLast(), as: UTF8.self)] }
+                case .greeting(let lines):
+                    got += lines.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }
+                default: break
+                }
+                if await stage.store.isOver, got.last?.hasPrefix(#"{"seq":4"#) == true { break }
+            }
+            let kept = got.filter { $0.hasPrefix(#"{"type":"kept""#) && !$0.contains("rows") }
+            #expect(kept.count == 2 && kept[0].contains(#""line":{"seq":1,"#) && kept[1].contains(#""line":{"seq":2,"#))
+            let states = got.filter { $0.hasPrefix(#"{"type":"stats""#) }
+            #expect(states.contains { $0.contains(#""state":"failing""#) && $0.contains(#""message":"no""#) })
+            #expect(got.last?.hasPrefix(#"{"seq":4"#) == true, "\(got)")
+            return stage
+        }
+        // A reader that wants events gets none of it.
+        #expect(stage.numbered.compactMap(\.seq) == [4] && stage.gaps.isEmpty && stage.said.isEmpty, "\(stage.said)")
+    }
+
+    @Test func keptLinesInARecordingArePassedOn() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = ReplayStage(on: loop, speed: .most)
+            let late = await stage.store.open("late", keptAfter: 0).0
+            let line = Self.text(3, at: 0, "a").dropLast()
+            let kept = #"{"type":"kept","time":\#(Recorded.time(50)),"run":"r1","line":\#(line)}"# + "\n"
+            let feed = Recorded.hello(first: 10) + Self.stats([("fact", nil)]) + kept + Recorded.data(10, at: 50)
+            try await stage.play(ByteSource(Array(feed.utf8)))
+            var count = 0
+            while let delivery = await stage.store.dequeue(for: late) {
+                if case .kept(let lines) = delivery { count += lines.split(separator: 0x0A).count }
+                if case .end = delivery { break }
+            }
+            #expect(count == 1 && stage.numbered.compactMap(\.seq) == [10])
+        }
+    }
+}
