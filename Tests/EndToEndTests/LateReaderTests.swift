@@ -137,4 +137,56 @@ import Testing
             }
         }
     }
+
+    /// A source that does not answer after a restart is still known, here and in a fleet, and by a playback from then on.
+    @Test(.enabled(if: Installation.hasPython)) func aRestartKnowsWhatTheJournalHas() async throws {
+        try await Stage.run { stage in
+            let (socket, journal) = ("\(stage.folder)/s", "\(stage.folder)/j.db")
+            func configuration(_ url: String) async throws -> String {
+                try await stage.write(
+                    """
+                    {"listen": "\(socket)", "journal": "\(journal)", "output": "none", "interval": "1s", "sources": [
+                      {"name": "seldom", "url": "\(url)", "every": "3s"}, {"name": "often", "url": "\(stage.url("/fact"))"}
+                    ]}
+                    """, to: "restart.jsonc")
+            }
+            let path = try await configuration(stage.url("/fact"))
+            let first = try await stage.catwatch(["-c", path])
+            // A window of three seconds has closed.
+            try await stage.wait(for: "windows") {
+                try await stage.finish(["--attach=\(socket)", "--once=ndjson"]).outputText.contains(#""rows":"#)
+            }
+            try await first.signal(SIGTERM)
+            #expect(try await first.waitForExit() == .exited(0))
+
+            _ = try await configuration("http://127.0.0.1:1/")
+            let agent = try await stage.catwatch(["-c", path])
+            func lines(_ run: Finished) -> [Substring] {
+                run.outputText.split(separator: "\n").filter {
+                    $0.hasPrefix(#"{"type":"kept""#) && $0.contains(#"seldom","#) && $0.contains(#""value":"#)
+                }
+            }
+            var newest = try await stage.finish(["--attach=\(socket)", "--once=ndjson"])
+            try await stage.wait(for: "the lines of the run before") {
+                newest = try await stage.finish(["--attach=\(socket)", "--once=ndjson"])
+                return lines(newest).count == 1
+            }
+            #expect(lines(newest)[0].contains(#""line":{"seq":0,"#) && lines(newest)[0].contains(#","origin_run":""#))
+            #expect(newest.outputText.contains(#""series":"seldom","seconds":3,"rows":"#))
+            try await stage.validate(newest.output, expectBye: false)
+            let once = try await stage.finish(["--attach=\(socket)", "--once"])
+            #expect(once.outputText.split(separator: "\n").contains { $0.hasPrefix("  seldom ") }, "\(once.outputText)")
+            // A fleet knows where it is from.
+            let fleet = try await stage.write(
+                """
+                {"output": "none", "sources": [{"kind": "feed", "name": "a", "url": "unix:\(socket)"}]}
+                """, to: "hub.jsonc")
+            let hub = try await stage.finish(["-c", fleet, "--once=ndjson"])
+            #expect(
+                lines(hub).count == 1 && lines(hub)[0].contains(#","agent":"a","origin_run":""#), "\(hub.outputText)")
+            try await stage.validate(hub.output, expectBye: false)
+            try await agent.signal(SIGTERM)
+            #expect(try await agent.waitForExit() == .exited(0))
+        }
+    }
 }
