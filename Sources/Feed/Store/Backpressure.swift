@@ -16,7 +16,7 @@ struct Backpressure {
     /// Whether a lossless output is more than half a log behind.
     func isHeldBack(by log: borrowing LineLog) -> Bool {
         let half = log.capacity / 2
-        for reader in holders where log.memoryBehind(reader.kept) > half { return true }
+        for reader in holders where log.memoryBehind(reader.held) > half { return true }
         return false
     }
 
@@ -24,7 +24,7 @@ struct Backpressure {
     /// still, lines must not expire.
     var heldFrom: Int {
         var first = Int.max
-        for reader in holders { first = min(first, reader.kept) }
+        for reader in holders { first = min(first, reader.held) }
         return first
     }
 

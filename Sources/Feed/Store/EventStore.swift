@@ -390,7 +390,7 @@ package actor EventStore {
         let id = ReaderID(index: nextReader)
         nextReader += 1
         let reader = StoreReader(name: name, cursor: cursor(start), on: loop, call: call)
-        reader.begin(at: reader.cursor, first: state.log.firstSequence, keptAfter: keptAfter, of: state.log.kept)
+        reader.kept = keptCursor(after: keptAfter, before: reader.cursor)
         readers[id] = reader
         if holdsInputs { backpressure.addHolder(reader) }
         state.counts.readers = readers.count
@@ -451,94 +451,33 @@ package actor EventStore {
         }
     }
 
-    // Bound: kept lines made for a reader at once | 64 KiB and one line | the others are made when these are written
-    private static let keptSlice = 64 << 10
-
-    /// Returns lines with the next of the kept windows that a reader is owed; nil when it has them all.
-    private func keptWindows(for reader: StoreReader) -> [UInt8]? {
-        if reader.awaitsNews || reader.nextWindows == nil && reader.newWindows.isEmpty { return nil }
-        let (now, feedTime) = (wall.now, feedTime)
-        var lines: [UInt8] = []
-        func add(_ series: Int) {
-            guard let (windows, width, names) = state.windowsKept(of: series, at: feedTime) else { return }
-            lines += ControlLine.kept(time: now, run: identity.run, windows: windows, width: width, names: names)
-        }
-        while lines.count < Self.keptSlice, let next = reader.nextWindows {
-            add(next)
-            reader.nextWindows = next + 1 < state.seriesCount ? next + 1 : nil
-        }
-        for series in reader.newWindows.sorted() where lines.count < Self.keptSlice {
-            reader.newWindows.remove(series)
-            add(series)
-        }
+    /// Returns the next of the kept lines for a reader; nil when it has them all.
+    private func keptLines(for reader: StoreReader) -> [UInt8]? {
+        var most = KeptCursor.Most()
+        most.withArrivals = !reader.awaitsNews
+        let lines = reader.kept.next(of: state, identity.run, at: (wall.now, feedTime), atMost: most).lines
         return lines.isEmpty ? nil : lines
     }
 
-    /// Returns the next of the kept lines that a reader is owed; nil when it has them all.
-    private func keptLines(for reader: StoreReader) -> [UInt8]? {
-        if let lines = keptWindows(for: reader) { return lines }
-        while let owed = reader.owedKept {
-            let start = reader.nextKept
-            (reader.owedKept, reader.nextKept) = (nil, nil)
-            let (now, feedTime) = (wall.now, feedTime)
-            var lines: [UInt8] = []
-            state.log.forEachNewest(in: owed, from: start) { series, sequence, line in
-                if lines.count >= Self.keptSlice {
-                    (reader.owedKept, reader.nextKept) = (sequence..<owed.upperBound, series)
-                    return false
-                }
-                if state.isCurrent(series, sequence, at: feedTime, { line.withUnsafeBytes { LineHead($0)?.time } }) {
-                    lines += ControlLine.kept(time: now, run: identity.run, line: line)
-                }
-                return true
-            }
-            if !lines.isEmpty { return lines }
-        }
-        return foreignLines(for: reader)
-    }
-
-    /// Returns the kept lines behind a number, for an output that says them again and again.
+    /// A position in front of the kept lines that a reader wants.
     ///
     /// - Parameters:
-    ///   - most: the most lines.
-    ///   - bytes: the most bytes, unless the first line alone has more.
-    /// - Returns: how many lines, and the number of the last one; no lines when there are no more.
-    package func keptLines(
-        after sequence: Int, atMost most: Int, bytes: Int
-    ) -> (lines: [UInt8], count: Int, last: Int) {
-        let (now, feedTime) = (wall.now, feedTime)
-        var (lines, count, last): ([UInt8], Int, Int) = ([], 0, sequence)
-        let end = state.log.firstSequence
-        guard sequence < end - 1 else { return (lines, count, last) }
-        state.log.forEachNewest(in: sequence + 1..<end, from: nil) { series, sequence, line in
-            guard state.isCurrent(series, sequence, at: feedTime, { line.withUnsafeBytes { LineHead($0)?.time } })
-            else { return true }
-            let kept = ControlLine.kept(time: now, run: identity.run, line: line)
-            guard count == 0 || count < most && lines.count + kept.count <= bytes else { return false }
-            lines += kept
-            (count, last) = (count + 1, sequence)
-            return true
-        }
-        return (lines, count, last)
+    ///   - after: it has the lines up to this number: 0 for none, nil if it wants no kept lines.
+    ///   - sequence: its next line.
+    private func keptCursor(after: Int?, before sequence: Int) -> KeptCursor {
+        KeptCursor(after: after, before: max(sequence, state.log.firstSequence), of: state.log.kept)
     }
 
-    /// Returns the next of the foreign kept lines for a reader; nil when it has them all.
-    private func foreignLines(for reader: StoreReader) -> [UInt8]? {
-        guard let start = reader.nextArrival, start < state.log.kept.nextArrival, !reader.awaitsNews else { return nil }
-        reader.nextArrival = state.log.kept.nextArrival
-        let (now, feedTime) = (wall.now, feedTime)
-        var lines: [UInt8] = []
-        state.log.kept.forEachArrival(from: start) { arrival, series, line in
-            if lines.count >= Self.keptSlice {
-                reader.nextArrival = arrival
-                return false
-            }
-            if state.isCurrent(series, 0, at: feedTime, { line.withUnsafeBytes { LineHead($0)?.time } }) {
-                lines += ControlLine.kept(time: now, run: identity.run, line: line)
-            }
-            return true
-        }
-        return lines.isEmpty ? nil : lines
+    /// A position in front of all kept lines that the log does not have, for `keptLines`.
+    package var keptCursor: KeptCursor { keptCursor(after: 0, before: 0) }
+
+    /// Returns the next kept lines, their number, and the position behind them; no lines when there are no more.
+    package func keptLines(
+        at cursor: KeptCursor, atMost most: KeptCursor.Most
+    ) -> (lines: [UInt8], count: Int, next: KeptCursor) {
+        var next = cursor
+        let (lines, count) = next.next(of: state, identity.run, at: (wall.now, feedTime), atMost: most)
+        return (lines, count, next)
     }
 
     /// Returns the greeting that many readers get one after the other: encoded once, as long as no line is added in
@@ -628,11 +567,11 @@ package actor EventStore {
         replaying most: Int = .max
     ) -> [UInt8] {
         guard let reader = readers[id] else { return [] }
-        reader.keptAfter = keptAfter
         reader.isFiltered = isFiltered
         reader.isAway = false
         if !state.hasBegun {
             reader.pendingStart = PendingStart(start: start, run: run)
+            reader.kept = keptCursor(after: keptAfter, before: 0)
             return []
         }
         let isOfRun = run == nil || run == identity.run
@@ -644,8 +583,7 @@ package actor EventStore {
             reader.cursor = first
         }
         // Numbers of another run say nothing of this one's lines.
-        let keptAfter = isOfRun ? keptAfter : keptAfter.map { _ in 0 }
-        reader.begin(at: reader.cursor, first: state.log.firstSequence, keptAfter: keptAfter, of: state.log.kept)
+        reader.kept = keptCursor(after: isOfRun ? keptAfter : keptAfter.map { _ in 0 }, before: reader.cursor)
         if reader.owesGreeting { return [] }
         reader.owesNews = false
         return greeting(isFiltered: isFiltered, from: first)
@@ -667,14 +605,19 @@ package actor EventStore {
     /// - Parameters:
     ///   - next: the next line. A `gap` names the lines missing from the log, or from the current run if that is
     ///     another.
+    ///   - keptAfter: the number in `run` behind which it asked for lines, if it wants the kept lines without a number, and
+    ///     the windows; those come behind what it read elsewhere. Nil for none.
     /// - Returns: the `hello` and `stats` with which its connection continues; no bytes when `next` returns them, once
     ///   the feed's run is known.
-    package func join(_ id: ReaderID, at next: LineID, isFiltered: Bool) -> [UInt8] {
+    package func join(
+        _ id: ReaderID, at next: LineID, isFiltered: Bool, keptAfter: Int? = nil, of run: String? = nil
+    ) -> [UInt8] {
         guard let reader = readers[id] else { return [] }
         reader.isAway = false
         reader.isFiltered = isFiltered
-        (reader.keptAfter, reader.owedKept, reader.nextWindows) = (nil, nil, nil)  // what it read elsewhere had them
-        if reader.nextArrival != nil { reader.nextArrival = state.log.kept.arrival(after: next.sequence - 1) }
+        let isOfRun = run == identity.run
+        reader.kept = keptCursor(after: isOfRun ? keptAfter : keptAfter.map { _ in 0 }, before: next.sequence)
+        reader.kept.skipLines()  // what it read elsewhere had them
         if !state.hasBegun {
             reader.pendingStart = PendingStart(start: .after(next.sequence - 1), run: next.run)
             return []
@@ -738,18 +681,16 @@ package actor EventStore {
         if !state.hasBegun { return nil }
         var next = max(firstReplayed(of: bytes), state.log.firstSequence)
         var deliveries = [Delivery.greeting(greeting(isFiltered: false, from: next))]
-        let reader = StoreReader(name: nil, cursor: next, on: loop, call: nil)
-        reader.begin(at: next, first: next, keptAfter: 0, of: state.log.kept)
+        var kept = keptCursor(after: 0, before: next)
         var room = bytes
-        // Values before graphs: windows have at most half of it.
-        while room > bytes / 2, let lines = keptWindows(for: reader) {
+        while room > 0 {
+            let (lines, count, behind) = keptLines(at: kept, atMost: .init())
+            if count == 0 { break }
             room -= lines.count
             deliveries.append(.kept(lines))
-        }
-        (reader.nextWindows, reader.newWindows) = (nil, [])
-        while room > 0, let lines = keptLines(for: reader) {
-            room -= lines.count
-            deliveries.append(.kept(lines))
+            kept = behind
+            // Values before graphs: windows have at most half of it.
+            if room <= bytes / 2 { kept.skipWindows() }
         }
         while true {
             switch state.log.read(from: next) {
@@ -778,11 +719,14 @@ package actor EventStore {
     package var newestOfEach: [[UInt8]]? {
         guard state.hasBegun else { return nil }
         let next = state.log.nextSequence
-        let reader = StoreReader(name: nil, cursor: next, on: loop, call: nil)
-        reader.begin(at: next, first: next, keptAfter: 0, of: state.log.kept)
+        var kept = keptCursor(after: 0, before: next)
         var pieces = [greeting(isFiltered: false, from: next)]
-        while let lines = keptLines(for: reader) { pieces.append(lines) }
-        return pieces
+        while true {
+            let (lines, count, behind) = keptLines(at: kept, atMost: .init())
+            if count == 0 { return pieces }
+            pieces.append(lines)
+            kept = behind
+        }
     }
 
     /// Returns the current `hello` and `stats`.
@@ -1226,10 +1170,7 @@ package actor EventStore {
             if !kept.windows.isEmpty { return restore(kept, of: nil, at: moment) }
             if kept.line.seq == 0 { return state.keepForeign(kept, at: moment) }
             guard let sequence = state.keep(kept, at: moment) else { return false }
-            for reader in readers.values where !reader.isAway && sequence < reader.keptEnd {
-                guard let after = reader.keptAfter, sequence > after else { continue }
-                reader.owedKept = min(reader.owedKept?.lowerBound ?? sequence, sequence)..<reader.keptEnd
-            }
+            for reader in readers.values where !reader.isAway { reader.kept.owe(sequence) }
             return true
         default: state.relay(relayed, plain: plain, at: moment)
         }
@@ -1242,9 +1183,7 @@ package actor EventStore {
     /// - Returns: whether there are readers to get them.
     private func restore(_ kept: Line.Kept, of member: MemberID?, at moment: Moment) -> Bool {
         guard let index = state.restore(kept, of: member, at: moment) else { return false }
-        for reader in readers.values where !reader.isAway && reader.keptAfter != nil {
-            if reader.nextWindows.map({ $0 > index }) ?? true { reader.newWindows.insert(index) }
-        }
+        for reader in readers.values where !reader.isAway { reader.kept.oweWindows(of: index) }
         return true
     }
 
@@ -1279,10 +1218,10 @@ package actor EventStore {
                 reader.owesGreeting = true
             }
             let isOfRun = isFirst && reader.pendingStart.map { $0.isOf(hello.run) } != false
-            let keptAfter = isOfRun ? reader.keptAfter : reader.keptAfter.map { _ in 0 }
-            reader.begin(
-                at: reader.pendingStart?.cursor(in: hello) ?? hello.firstSeq, first: hello.firstSeq,
-                keptAfter: keptAfter, of: KeptLines(capacity: 0))
+            reader.cursor = reader.pendingStart?.cursor(in: hello) ?? hello.firstSeq
+            reader.kept = KeptCursor(
+                after: isOfRun ? reader.kept.after : reader.kept.after.map { _ in 0 },
+                before: max(reader.cursor, hello.firstSeq), of: KeptLines(capacity: 0))
             reader.pendingStart = nil
             if reader.durable != nil { reader.durable = reader.cursor - 1 }
         }

@@ -591,21 +591,18 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
-    /// The closed windows of a series that are kept longer than lines, their width, and `"source":"…","series":"…"`, with the
-    /// agent's name in a fleet; nil when there are none.
-    ///
-    /// - Parameter now: by the clock of the agent that the feed belongs to.
-    func windowsKept(
-        of index: Int, at now: Timestamp
-    ) -> (windows: [Window], width: Int64, names: [UInt8])? {
+    /// The `kept` line of the closed windows of a series that are kept longer than lines; nil when there are none.
+    func windowsLine(of index: Int, in run: String, at moment: (wall: Timestamp, feed: Timestamp)) -> [UInt8]? {
         guard series.indices.contains(index), series[index].source >= 0, series[index].kind != .text,
             hasLongWindows(series[index].source), let newest = series[index].ring.newest,
-            isCurrent(index, log.kept.newest(of: index), at: now, { newest.lastTime })
+            isCurrent(index, log.kept.newest(of: index), at: moment.feed, { newest.lastTime })
         else { return nil }
         let ring = series[index].ring
-        let windows = ring.held.filter { isKept($0, of: ring, at: now) }
+        let windows = ring.held.filter { isKept($0, of: ring, at: moment.feed) }
         if windows.isEmpty { return nil }
-        return (windows, ring.width, windowNames(of: index) + fleet.tail(of: series[index].owner))
+        return ControlLine.kept(
+            time: moment.wall, run: run, windows: windows, width: ring.width,
+            names: windowNames(of: index) + fleet.tail(of: series[index].owner))
     }
 
     /// The number of series, and of those that were removed.
@@ -934,7 +931,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// - Parameters:
     ///   - now: by the clock of the agent that the feed belongs to.
     ///   - time: returns the line's time.
-    func isCurrent(_ index: Int, _ sequence: Int, at now: Timestamp, _ time: () -> Timestamp?) -> Bool {
+    private func isCurrent(_ index: Int, _ sequence: Int, at now: Timestamp, _ time: () -> Timestamp?) -> Bool {
         // A relayed agent knows its sources' answers, and has chosen.
         guard remote == nil, series[index].kind == .data || series[index].kind == .text else { return true }
         if let keep = sources.keep(series[index].source) {
@@ -958,6 +955,11 @@ package struct FeedState: ~Copyable, Sendable {
         series.indices.contains { index in
             (series[index].kind == .data || series[index].kind == .text) && log.newestLine(of: index) != nil
         }
+    }
+
+    /// The same for a line.
+    func isCurrent(_ index: Int, _ sequence: Int, at now: Timestamp, of line: [UInt8]) -> Bool {
+        isCurrent(index, sequence, at: now) { line.withUnsafeBytes { LineHead($0)?.time } }
     }
 
     // Bound: age of the newest line of a source without complete answers, such as a stream | a day | left out

@@ -24,22 +24,10 @@ final class StoreReader {
     var durable: Int?
     /// The state of its output, for `agent` lines.
     var state = "ok"
-    /// It first gets the kept lines above this number: 0 for all, nil for none.
-    var keptAfter: Int?
-    /// The numbers of the kept lines that it has yet to get; nil when it has them all.
-    var owedKept: Range<Int>?
-    /// The series that the first of these is of; nil if unknown.
-    var nextKept: Int?
-    /// The next foreign kept line that it gets; nil if it gets none.
-    var nextArrival: Int?
-    /// Whether it is to be greeted soon, because of new sources; it gets foreign kept lines, which may be of those, after that.
+    /// What it has yet to get of the kept lines.
+    var kept = KeptCursor()
+    /// Whether it is to be greeted soon, because of new sources; it gets kept lines that came since after that.
     var awaitsNews = false
-    /// The first series whose kept windows it has yet to get; nil when it has them all, but for those of `newWindows`.
-    var nextWindows: Int?
-    /// Series whose windows came from another agent since.
-    var newWindows: Set<Int> = []
-    /// The number below which it gets kept lines instead of those of the log.
-    var keptEnd = 1
     /// Lines of an ended run that it has missed.
     var owedGap: ClosedRange<Int>?
     /// Whether it has yet to get the first greeting, or that of another run.
@@ -53,25 +41,10 @@ final class StoreReader {
     var isAway = false
     /// The start that it asked for before the feed's run was known.
     var pendingStart: PendingStart?
-    /// The first sequence number to keep for it, which also limits inputs.
-    var kept: Int { durable.map { $0 + 1 } ?? cursor }
+    /// The first sequence number to hold for it, which also limits inputs.
+    var held: Int { durable.map { $0 + 1 } ?? cursor }
     /// Set by `interrupt`: the next call of `next` returns at once.
     var isInterrupted = false
-
-    /// Starts at a line, after the kept lines that it wants.
-    ///
-    /// - Parameters:
-    ///   - first: the log's first line.
-    ///   - kept: the kept lines.
-    func begin(at cursor: Int, first: Int, keptAfter: Int?, of kept: borrowing KeptLines) {
-        (self.cursor, self.keptAfter, nextKept) = (cursor, keptAfter, nil)
-        nextArrival = keptAfter.map { $0 > 0 ? kept.arrival(after: $0) : 0 }
-        keptEnd = max(cursor, first)
-        owedKept = keptAfter.map { min($0.addingSaturated(1), keptEnd)..<keptEnd }
-        newWindows = []
-        // One that resumes and has missed no lines has them.
-        nextWindows = keptAfter.flatMap { $0 == 0 || $0 < keptEnd - 1 ? 0 : nil }
-    }
 
     init(name: String?, cursor: Int, on loop: EventLoop, call: (() -> Void)?) {
         self.name = name

@@ -32,8 +32,8 @@ package actor NatsOutput {
     private var nextMessage: LoopInstant
     /// When the kept lines are published next; nil while the feed's agent is unknown.
     private var nextKept: LoopInstant?
-    /// The kept line behind which that goes on, and how many may still be published in this period.
-    private var kept = (after: 0, left: 0)
+    /// Where that goes on, nil for at the start, and how many may still be published in this period.
+    private var kept: (next: KeptCursor?, left: Int) = (nil, 0)
     /// The number of lines of the log that were published in this period.
     private var published = 0
     /// Whether the batch may get kept lines: once for each message, or lines of the log would have to wait.
@@ -218,7 +218,7 @@ package actor NatsOutput {
         let now = await store.run
         if now != run {
             (run, stored, published) = (now, 0, 0)
-            (nextKept, kept) = (nil, (0, 0))
+            (nextKept, kept) = (nil, (nil, 0))
         }
         owesGreeting = false
         guard await !isOfFleet(reader) else { return }
@@ -232,21 +232,29 @@ package actor NatsOutput {
     private func beginKept() async {
         kept.left = max(Self.leastKept, published / Self.keptShare)
         published = 0
-        if await store.keptLines(after: kept.after, atMost: 1, bytes: 0).count == 0 { kept.after = 0 }
+        if await nextOfKept() == nil { kept.next = await store.keptCursor }
         // Until there are any, with each greeting.
-        let hasAny = await store.keptLines(after: kept.after, atMost: 1, bytes: 0).count > 0
+        let hasAny = await nextOfKept() != nil
         nextKept = hasAny ? loop.clock.now.advanced(by: Self.keptPeriod) : nil
+    }
+
+    /// The next kept lines; nil when there are no more.
+    private func nextOfKept() async -> (lines: [UInt8], count: Int, next: KeptCursor)? {
+        guard let cursor = kept.next else { return nil }
+        var most = KeptCursor.Most()
+        (most.lines, most.bytes) = (kept.left, batch.roomForKept)
+        let some = await store.keptLines(at: cursor, atMost: most)
+        return some.count > 0 ? some : nil
     }
 
     /// Adds the next kept lines to the batch.
     private func addKept() async {
         mayAddKept = false
-        let next = await store.keptLines(after: kept.after, atMost: kept.left, bytes: batch.roomForKept)
-        if next.count == 0 {
-            kept = (0, 0)
-        } else if batch.add(kept: next.lines) {
-            kept = (next.last, kept.left - next.count)
+        guard let some = await nextOfKept() else {
+            kept = (nil, 0)
+            return
         }
+        if batch.add(kept: some.lines) { kept = (some.next, kept.left - some.count) }
     }
 
     /// Whether the feed is a fleet's, which only a line may reveal; reports it once.

@@ -308,7 +308,11 @@ final class ReaderFeed: @unchecked Sendable {
         guard reading.isFound, let next = reading.next else { return goOn(behind: beginLog(), failure) }
         let (run, greeting) = readers.store.assumeIsolated {
             if terms.until != nil { goal = $0.nextSequence }
-            return ($0.run, $0.join(reader, at: next, isFiltered: filter != nil))
+            var run: String?
+            if case .after(_, let wanted) = terms.start { run = wanted ?? $0.run }
+            let greeting = $0.join(
+                reader, at: next, isFiltered: filter != nil, keptAfter: terms.keptAfter, of: run)
+            return ($0.run, greeting)
         }
         if terms.until == nil || reading.end == nil {
             return goOn(behind: answering(greeting), failure, lost)

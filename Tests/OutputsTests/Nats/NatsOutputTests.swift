@@ -281,6 +281,35 @@ import Testing
         #expect(try Self.numbers(stream.stored).missed.isEmpty)
     }
 
+    @Test func windowsAndLinesOfAnEarlierRunArePublishedToo() async throws {
+        let stream = MemoryStream()
+        try await Self.publish(to: MemoryBroker(stream), logCapacity: 1 << 16) { agent in
+            let stage = agent.stage
+            _ = await stage.store.register(SourceDescription(name: "fact", rhythm: .every(.seconds(60))))
+            let run = await stage.store.run
+            let bytes = Bytes(
+                (#"{"type":"kept","time":"2023-11-14T22:13:20.000000Z","run":"\#(run)","line":{"seq":0,"#
+                    + #""time":"2023-11-14T22:13:20.000000Z","type":"fact","source":"fact","series":"fact/old","text":"t","#
+                    + #""origin_run":"r0","origin_seq":7}}"#).utf8)
+            await stage.store.restore([RelayedLine(try LineDecoder.decode(bytes), bytes: bytes)])
+            for _ in 0..<16 {
+                await stage.publish(1, text: 8_000)
+                try await stage.loop.sleep(for: .seconds(60))
+            }
+            #expect(try Self.kept(stream.stored).contains { $0.last == 0 })
+            let kept = try stream.stored.flatMap { try Self.lines($0) }.compactMap {
+                if case .kept(let kept) = $0.body { kept } else { nil }
+            }
+            // A window a minute; those of the newest round.
+            #expect(kept.last { !$0.windows.isEmpty }?.windows.count ?? 0 > 1)
+            #expect(
+                kept.contains {
+                    String(decoding: $0.bytes, as: UTF8.self).hasSuffix(#""origin_run":"r0","origin_seq":7}"#)
+                })
+        }
+        #expect(try Self.numbers(stream.stored).missed.isEmpty)
+    }
+
     @Test func whoWantsALineAMessageGetsNoKeptLines() async throws {
         let stream = MemoryStream()
         var settings = Self.settings
