@@ -312,8 +312,7 @@ class Connection:
         self.kept = seq
 
     def see_windows(self, line):
-        """The kept windows of a series come before its kept lines, but may be of lines that are still to come."""
-        need(self.kept == 0 and self.expected in (None, self.hello["first_seq"]), "has windows behind other lines")
+        """The kept windows of a series, which may be of lines that are still to come."""
         need(line["seconds"] > self.hello["interval_s"], "has windows that are no wider than those of window lines")
         starts = [row[0] for row in line["rows"]]
         need(starts == sorted(set(starts)), f"has windows that are not in order: {starts}")

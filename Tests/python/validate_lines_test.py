@@ -39,6 +39,7 @@ WINDOW = (
     '"seconds":10,"last":106,"last_seq":1,"count":5,"min":61,"max":140,"mean":98.2,"revision":1}' % TIME
 )
 KEPT = '{"type":"kept","time":"%s","run":"r1","line":%s}' % (TIME, FACT)
+EARLIER = KEPT.replace('"seq":1', '"seq":0').replace("}}", ',"origin_run":"r0","origin_seq":7}}')
 KEPT_ROWS = KEPT.replace(
     FACT, '{"seq":1,"time":"%s","type":"window","source":"f","series":"f","seconds":600,"rows":[[600,1,1,1,1,1],[1200,3,2,4,2,3]]}' % TIME)
 KEPT_LATENCY = '{"type":"kept","time":"%s","run":"r1","line":%s}' % (TIME, LATENCY)
@@ -102,6 +103,7 @@ PASSES = {
     "a gap first": ([HELLO, STATS, GAP.replace('"from":8', '"from":1'), KEYED, BYE], {}),
     "a window with band and trend": (swap(5, '"revision"', '"band":"long","trend":"improving","revision"'), {}),
     "kept lines": ([KEEPING, STATS, KEPT, KEPT_LATENCY, FACT5], {}),
+    "a kept line of an earlier run": ([KEEPING, STATS, FACT5, EARLIER], {}),
     "kept windows": ([KEEPING, STATS, KEPT_ROWS, KEPT, FACT5], {}),
     "data of the type kept": (swap(2, '"type":"fact"', '"type":"kept"'), {}),
     "a refused request": (GOOD[:3] + [REFUSAL] + GOOD[3:], {"expect_bye": True}),
@@ -117,10 +119,10 @@ PASSES = {
 FAILS = {
     "nothing": ([], "0 lines", {}),
     "kept lines backwards": ([KEEPING, STATS, KEPT_LATENCY, KEPT, FACT5], "keeps number 1 behind 2", {}),
+    "a kept line of nowhere": ([KEEPING, STATS, EARLIER.replace("origin_seq", "other_seq")], "without a number", {}),
     "a kept line of another run": ([KEEPING, STATS, KEPT.replace('"run":"r1"', '"run":"r2"'), FACT5], "another run", {}),
     "a kept line of the future": ([KEEPING, STATS, KEPT.replace('"seq":1', '"seq":6'), FACT5], "not there yet", {}),
     "a kept window": ([KEEPING, STATS, KEPT.replace(FACT, WINDOW)], "schema of kept", {}),
-    "kept windows behind kept lines": ([KEEPING, STATS, KEPT, KEPT_ROWS], "behind other lines", {}),
     "kept windows as wide as others": ([KEEPING, STATS, KEPT_ROWS.replace('"seconds":600', '"seconds":10')], "no wider", {}),
     "kept windows backwards": ([KEEPING, STATS, KEPT_ROWS.replace("[600,", "[2400,")], "not in order", {}),
     "a kept window between two": ([KEEPING, STATS, KEPT_ROWS.replace("[600,", "[601,")], "starts at 601", {}),

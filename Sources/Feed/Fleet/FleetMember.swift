@@ -209,8 +209,7 @@ package struct FleetMember: Sendable {
     private mutating func keep(_ kept: Line.Kept, into items: inout [Item]) {
         guard let run, kept.run == run, let sequence = kept.line.seq, let source = kept.line.source else { return }
         if !kept.windows.isEmpty {
-            if keptEnd > 0 || message != nil { items.append(.windows(kept)) }
-            return
+            return items.append(.windows(kept))
         }
         let mark = marks[run]
         let earlier = kept.earlier

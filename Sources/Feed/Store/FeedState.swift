@@ -1136,9 +1136,7 @@ package struct FeedState: ~Copyable, Sendable {
     mutating func restore(_ kept: Line.Kept, of member: MemberID?, at moment: Moment) -> Int? {
         guard case .window(let newest) = kept.line.body, let name = kept.line.source else { return nil }
         let named = member.map { source(named: name, of: $0) } ?? listedSource(named: name)
-        guard let named, !isRetired(named), hasLongWindows(named.index), remote.map({ $0.keptEnd > 0 }) ?? true else {
-            return nil
-        }
+        guard let named, !isRetired(named), hasLongWindows(named.index) else { return nil }
         let kind = [SeriesKind.latency, .memory].first { newest.series == $0.prefix + name } ?? .data
         let key = kind == .data ? FleetMember.key(of: newest.series, in: name) : nil
         guard key != nil || newest.series == kind.prefix + name else { return nil }
