@@ -39,7 +39,7 @@ WINDOW = (
     '"seconds":10,"last":106,"last_seq":1,"count":5,"min":61,"max":140,"mean":98.2,"revision":1}' % TIME
 )
 KEPT = '{"type":"kept","time":"%s","run":"r1","line":%s}' % (TIME, FACT)
-EARLIER = KEPT.replace('"seq":1', '"seq":0').replace("}}", ',"origin_run":"r0","origin_seq":7}}')
+EARLIER = KEPT.replace('"seq":1', '"seq":0').replace("}}}", '},"origin_run":"r0","origin_seq":7}}')
 KEPT_ROWS = KEPT.replace(
     FACT, '{"seq":1,"time":"%s","type":"window","source":"f","series":"f","seconds":600,"rows":[[600,1,1,1,1,1],[1200,3,2,4,2,3]]}' % TIME)
 KEPT_LATENCY = '{"type":"kept","time":"%s","run":"r1","line":%s}' % (TIME, LATENCY)
