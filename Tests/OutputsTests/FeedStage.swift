@@ -32,10 +32,10 @@ struct FeedStage: Sendable {
         listener = LoopBound(SimulatedListener(on: loop))
     }
 
-    /// Publishes events of the one source, with a text of so many bytes.
-    func publish(_ count: Int = 1, text length: Int = 0) async {
+    /// Publishes events of the one source, or of another one, with a text of so many bytes.
+    func publish(_ count: Int = 1, text length: Int = 0, of other: SourceID? = nil) async {
         let text = length > 0 ? Bytes(repeating: 0x61, count: length) : nil
-        let event = Event(time: wall.now, source: source, body: .data(Datum(value: 1, text: text)))
+        let event = Event(time: wall.now, source: other ?? source, body: .data(Datum(value: 1, text: text)))
         await store.publish(Array(repeating: event, count: count))
     }
 

@@ -605,26 +605,30 @@ package actor EventStore {
     /// - Parameters:
     ///   - next: the next line. A `gap` names the lines missing from the log, or from the current run if that is
     ///     another.
-    ///   - keptAfter: the number in `run` behind which it asked for lines, if it wants the kept lines without a number, and
-    ///     the windows; those come behind what it read elsewhere. Nil for none.
+    ///   - keptAfter: it first gets the kept lines above this number, as it has missed some; nil for none.
+    ///   - asked: the line behind which it asked for lines, if it wants kept lines: what has no number came to nobody
+    ///     elsewhere. Nil for none.
     /// - Returns: the `hello` and `stats` with which its connection continues; no bytes when `next` returns them, once
     ///   the feed's run is known.
     package func join(
-        _ id: ReaderID, at next: LineID, isFiltered: Bool, keptAfter: Int? = nil, of run: String? = nil
+        _ id: ReaderID, at next: LineID, isFiltered: Bool, keptAfter: Int? = nil, asked: LineID? = nil
     ) -> [UInt8] {
         guard let reader = readers[id] else { return [] }
         reader.isAway = false
         reader.isFiltered = isFiltered
-        let isOfRun = run == identity.run
-        reader.kept = keptCursor(after: isOfRun ? keptAfter : keptAfter.map { _ in 0 }, before: next.sequence)
-        reader.kept.skipLines()  // what it read elsewhere had them
+        reader.kept = keptCursor(after: keptAfter, before: 0)
         if !state.hasBegun {
             reader.pendingStart = PendingStart(start: .after(next.sequence - 1), run: next.run)
             return []
         }
         reader.owedGap = nil
         (reader.owesGreeting, reader.owesNews) = (false, false)
-        reader.cursor = next.run == identity.run ? next.sequence : 1
+        let isOfRun = next.run == identity.run
+        reader.cursor = isOfRun ? next.sequence : 1
+        reader.kept = keptCursor(after: isOfRun ? keptAfter : keptAfter.map { _ in 0 }, before: reader.cursor)
+        if let asked {
+            reader.kept.oweUnnumbered(after: asked.run == identity.run ? asked.sequence : 0, of: state.log.kept)
+        }
         return greeting(isFiltered: isFiltered)
     }
 

@@ -34,8 +34,13 @@ package struct KeptCursor: Sendable {
         nextWindows = after == 0 || after < end - 1 ? 0 : nil
     }
 
-    /// It has got the numbered lines elsewhere.
-    mutating func skipLines() { (after, numbers) = (nil, nil) }
+    /// It has the numbered lines from elsewhere, which has no others and no windows.
+    ///
+    /// - Parameter after: the number of the last line that it had before.
+    mutating func oweUnnumbered(after sequence: Int, of kept: borrowing KeptLines) {
+        nextArrival = sequence > 0 ? kept.arrival(after: sequence) : 0
+        nextWindows = 0
+    }
 
     mutating func skipWindows() { (nextWindows, newWindows) = (nil, []) }
 

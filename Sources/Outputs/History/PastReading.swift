@@ -59,6 +59,8 @@ package struct PastReading: Sendable {
     /// Whether the rest of a page was skipped, because the log has those lines; if it drops them meanwhile, the page is
     /// read again.
     private var isCut = false
+    /// The last line of the current run before the first that was missing; nil while none was.
+    package private(set) var lastBeforeMissing: Int?
     /// The next line; nil while unknown.
     package private(set) var next: LineID?
     /// The sequence number of the last step's first line; nil for none.
@@ -169,6 +171,7 @@ package struct PastReading: Sendable {
             if next?.run != page.run.name {
                 if !isCutOff, let log, log.run == page.run.name { first = min(first, log.sequence) }
                 next = LineID(page.run.name, first)
+                lastBeforeMissing = first > 1 ? 0 : nil
             }
             runNumber = page.run.number
             try bytes += greeting(page, first: first, history, time)
@@ -263,6 +266,7 @@ package struct PastReading: Sendable {
             guard last >= next.sequence else { return }
         }
         bytes += gap(through: last, time)
+        lastBeforeMissing = lastBeforeMissing ?? next.sequence - 1
         self.next?.sequence = last + 1
     }
 

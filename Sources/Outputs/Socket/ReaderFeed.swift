@@ -308,10 +308,14 @@ final class ReaderFeed: @unchecked Sendable {
         guard reading.isFound, let next = reading.next else { return goOn(behind: beginLog(), failure) }
         let (run, greeting) = readers.store.assumeIsolated {
             if terms.until != nil { goal = $0.nextSequence }
-            var run: String?
-            if case .after(_, let wanted) = terms.start { run = wanted ?? $0.run }
+            // Lines that neither the journal nor the log has may be kept ones.
+            let keptAfter = terms.keptAfter.map { _ in reading.lastBeforeMissing ?? next.sequence - 1 }
+            var asked: LineID?
+            if terms.keptAfter != nil, case .after(let sequence, let run) = terms.start {
+                asked = LineID(run ?? $0.run, sequence)
+            }
             let greeting = $0.join(
-                reader, at: next, isFiltered: filter != nil, keptAfter: terms.keptAfter, of: run)
+                reader, at: next, isFiltered: filter != nil, keptAfter: keptAfter, asked: asked)
             return ($0.run, greeting)
         }
         if terms.until == nil || reading.end == nil {

@@ -22,12 +22,14 @@ import Testing
         }
 
         /// Publishes events, and has the journal keep what there is new, but for what `isKept` says no to.
-        func publish(_ count: Int, text: Int = 100, isKept: (Int) -> Bool = { _ in true }) async {
+        func publish(
+            _ count: Int, text: Int = 100, of source: SourceID? = nil, isKept: (Int) -> Bool = { _ in true }
+        ) async {
             let first = await feed.store.nextSequence
             let (reader, _) = await feed.store.open(nil, from: .newest)
             var left = count
             while left > 0 {
-                await feed.publish(min(left, 20), text: text)
+                await feed.publish(min(left, 20), text: text, of: source)
                 left -= 20
                 while case .lines(let span)? = await feed.store.dequeue(for: reader) {
                     var sequence = span.sequences.lowerBound
@@ -188,6 +190,33 @@ import Testing
             let expected: [String] = kept + 1 < held ? ["!\(max(6, kept + 1))…\(held - 1)"] : []
             let gaps = summary.split(separator: " ").filter { $0.hasPrefix("!") }.map(String.init)
             #expect(gaps == expected)
+        }
+    }
+
+    /// The line of a source that is polled seldom is in neither the log nor the journal, or in the journal.
+    @Test(arguments: [(last: 5, dropped: 0), (50, 40), (2_010, 40), (2_010, 0)])
+    func keptLinesTellWhatTheJournalLacks(last: Int, dropped: Int) async throws {
+        try await Self.withStage { stage in
+            stage.history.begin("r1")
+            await stage.publish(5)
+            let seldom = await stage.feed.store.register(SourceDescription(name: "seldom", type: "seldom"))
+            await stage.publish(1, of: seldom) { $0 <= last }
+            await stage.publish(2_000) { $0 <= last }
+            stage.history.drop(dropped)
+            let reader = try stage.feed.connect(capacity: 1 << 20)
+            try await reader.ask(#"{"since":5,"run":"r1"}"#)
+            try await stage.feed.loop.sleep(for: .seconds(1))
+            await stage.feed.store.finish("end")
+            var (kept, lines): ([Int?], [Int]) = ([], [])
+            var hellos = 0
+            while let line = try await reader.next() {
+                if case .hello = line.body { hellos += 1 }
+                // Before the answer come the kept lines of a reader that asks for everything.
+                if hellos > 1, case .kept(let line) = line.body { kept.append(line.line.seq) }
+                if hellos > 1, line.source == "seldom", let sequence = line.seq { lines.append(sequence) }
+            }
+            let isInJournal = last >= 6 && dropped < 6
+            #expect(kept == (isInJournal ? [] : [6]) && lines == (isInJournal ? [6] : []))
         }
     }
 
