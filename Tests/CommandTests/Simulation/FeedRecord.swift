@@ -6,6 +6,8 @@ struct FeedRecord {
     private(set) var bytes: [UInt8] = []
     private var ends = [0]
     private var times: [Timestamp?] = [nil]
+    /// The number of the newest line of each series, and its source.
+    private(set) var newest: [String: (source: String, sequence: Int)] = [:]
 
     /// The number of the last line.
     var last: Int { ends.count - 1 }
@@ -15,6 +17,9 @@ struct FeedRecord {
         ends.append(bytes.count)
         times.append(line.time("\"time\":\""))
     }
+
+    /// The last line is of a series.
+    mutating func mark(_ series: String, of source: String) { newest[series] = (source, last) }
 
     /// Whether a line is, byte for byte, the one that has this number.
     func matches(_ line: UnsafeRawBufferPointer, _ sequence: Int) -> Bool {

@@ -28,7 +28,11 @@ final class FeedWitness {
     private let clock: LoopClock
     let reader: ReaderWitness
     private(set) var record = FeedRecord()
-    private(set) var windows: WindowWitness
+    /// By their width.
+    private(set) var windows: [Duration: WindowWitness] = [:]
+    private let width: Duration
+    /// How often a source is polled.
+    private let period: (String) -> Duration
     private let accuse: (String) -> Void
     private var answers: [Int: Owed] = [:]
     private var sources: [String: Source] = [:]
@@ -38,12 +42,14 @@ final class FeedWitness {
     var onDurable: ((Int, String) -> Void)?
     private(set) var recoveries = 0
 
-    init(_ number: Int, on clock: LoopClock, width: Duration, history: Duration, accuse: @escaping (String) -> Void) {
-        self.clock = clock
+    init(
+        _ number: Int, on clock: LoopClock, width: Duration, period: @escaping (String) -> Duration,
+        accuse: @escaping (String) -> Void
+    ) {
+        (self.clock, self.width, self.period) = (clock, width, period)
         lenientUntil = clock.now
         let name = "feed \(number)"
         reader = ReaderWitness(name, .socket, accuse: accuse)
-        windows = WindowWitness(width: width, history: history)
         self.accuse = { accuse("\(name): \($0)") }
         reader.connect()
     }
@@ -73,8 +79,10 @@ final class FeedWitness {
         sources[source] = entry
     }
 
-    /// The wall clock is about to be stepped.
-    func noteStep(from now: Timestamp) { windows.step(from: now) }
+    /// The wall clock is about to be stepped, before an answer of a source.
+    func noteStep(from now: Timestamp, by step: Duration, before source: String) {
+        for width in windows.keys { windows[width]?.step(from: now, by: step, isSeen: width == span(of: source)) }
+    }
 
     /// From now on inputs may be swapped, and for some time.
     func noteReload(until end: LoopInstant) {
@@ -120,11 +128,11 @@ final class FeedWitness {
         else { return accuse("\(sequence) has no time, type or source") }
         switch type {
         case "window":
-            if let fault = windows.tell(line) { accuse("window \(fault): \(line.text)") }
-        case "latency":
-            windows.record(line.number("\"ms\":") ?? -1, of: "latency:" + source, at: time, sequence, now: now)
-        case "memory":
-            windows.record(line.number("\"rss_bytes\":") ?? -1, of: "memory:" + source, at: time, sequence, now: now)
+            let width = span(of: source)
+            if windows[width] == nil { accuse("window of no value: \(line.text)") }
+            if let fault = windows[width]?.tell(line) { accuse("window \(fault): \(line.text)") }
+        case "latency": record(line.number("\"ms\":") ?? -1, of: "latency:", source, at: time, sequence, now)
+        case "memory": record(line.number("\"rss_bytes\":") ?? -1, of: "memory:", source, at: time, sequence, now)
         case "error":
             if let attempt = line.integer("\"attempt\":") { look(error: attempt, of: source, line) }
         case "recovered" where source == "catwatch": break  // its disks
@@ -155,8 +163,31 @@ final class FeedWitness {
             }
             if number <= sources[source]?.newest ?? 0 { accuse("\(number) is behind a later one") }
             sources[source, default: Source()].newest = number
-            windows.record(value, of: source, at: time, sequence, now: now)
+            record(value, of: "", source, at: time, sequence, now)
         }
+    }
+
+    /// The width of a source's windows.
+    private func span(of source: String) -> Duration { max(width, period(source)) }
+
+    private func record(
+        _ value: Double, of kind: String, _ source: String, at time: Timestamp, _ sequence: Int, _ now: Timestamp
+    ) {
+        record.mark(kind + source, of: source)
+        let width = span(of: source)
+        windows[width, default: WindowWitness(width: width)]
+            .record(value, of: kind + source, at: time, sequence, now: now)
+    }
+
+    /// How many values each window has that a reader must get which comes now, by series and start.
+    ///
+    /// - Parameter isWatched: whether there will be more of a source.
+    func closedWindows(at now: Timestamp, where isWatched: (String) -> Bool) -> [String: [Int64: Int]] {
+        var closed: [String: [Int64: Int]] = [:]
+        for (series, newest) in record.newest where period(newest.source) > width && isWatched(newest.source) {
+            closed[series] = windows[span(of: newest.source)]?.closed(of: series, at: now)
+        }
+        return closed
     }
 
     private func look(error attempt: Int, of source: String, _ line: LineScan) {
@@ -170,8 +201,10 @@ final class FeedWitness {
         }
         guard let retry = line.integer("\"retry_in_ms\":") else { return accuse("no retry: \(line.text)") }
         // A pause of up to 1 s, doubled by each failure, to 2 s; to 30 s where the server asks for it. Then the next tick.
-        let most = line.has("\"rate_limited\"") ? 31_000 : min(1_000 << min(attempt - 1, 6), 4_000) + 1_001
-        if retry > most { accuse("waits for \(retry) ms after failure \(attempt): \(line.text)") }
+        // Up to four periods of a source that is polled more seldom than every second.
+        let period = max(1_000, Int(period(source).milliseconds))
+        let pause = line.has("\"rate_limited\"") ? 30_000 : min(1_000 << min(attempt - 1, 6), 4 * period, 30_000)
+        if retry > pause + period + 1 { accuse("waits for \(retry) ms after failure \(attempt): \(line.text)") }
     }
 
     // MARK: After every step
@@ -202,7 +235,9 @@ final class FeedWitness {
             }
         }
         let patience: Duration = isHeld ? .seconds(4) : .milliseconds(2_500)
-        if let fault = windows.overdue(now: now, at: instant, patience: patience) { accuse(fault) }
+        for width in windows.keys.sorted() {
+            if let fault = windows[width]?.overdue(now: now, at: instant, patience: patience) { accuse(fault) }
+        }
     }
 
     /// The far end of standard output was read to its end.

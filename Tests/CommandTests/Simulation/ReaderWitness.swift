@@ -31,6 +31,14 @@ final class ReaderWitness {
     var leftOut: ((LineID, LineID) -> String?)?
     /// A line that the journal has, of those that it is said not to have.
     var kept: ((ClosedRange<Int>, String) -> Int?)?
+    /// What is there when a connection begins: sources that the agent has forgotten, and how many values each window has
+    /// that a reader must get which comes now, by series and start.
+    var before: (() -> (forgotten: Set<String>, windows: [String: [Int64: Int]]))?
+    private var forgotten: Set<String> = []
+    /// Those windows, until it has them.
+    var owedWindows: [String: [Int64: Int]] = [:]
+    /// Whether it reads at once, so that it misses only what it has to.
+    var isPrompt = false
     /// Says what is wrong.
     private let accuse: (String) -> Void
     private var cutter = LineCutter()
@@ -47,6 +55,12 @@ final class ReaderWitness {
     private var owesStats = false
     /// The number of the last kept line of the connection.
     private var lastKept = 0
+    /// What it knows of the run that it is in.
+    private var knowledge = SeriesKnowledge(from: 1)
+    /// Whether it has got all kept lines of the run that there were when it came: when there are others.
+    private var hasKept = false
+    private(set) var keptLines = 0
+    private(set) var keptWindows = 0
     /// The `bye` that it has got.
     private(set) var isOver = false
     /// Whether it was told why it is not let in.
@@ -77,6 +91,7 @@ final class ReaderWitness {
         cutter.removeAll()
         events = EventCutter()
         (phase, hasAsked, owesStats, isOver, mayRepeat, isRefused) = (.beginning, false, false, false, false, false)
+        (forgotten, owedWindows) = before?() ?? ([], [:])
     }
 
     /// It asks for what follows the last line that it has.
@@ -86,8 +101,10 @@ final class ReaderWitness {
             guard let lastEvent else { return nil }
             place = lastEvent
         }
-        guard let place else { return nil }
+        // Without them, it must ask for everything.
+        guard let place, hasKept else { return nil }
         hasAsked = true
+        owedWindows = [:]
         return LineID(place.run, place.sequence - 1)
     }
 
@@ -96,6 +113,14 @@ final class ReaderWitness {
 
     /// Whether it waits for what it has asked for, which may be on a disk.
     var isAsking: Bool { if case .reading = phase { false } else { hasAsked } }
+
+    /// It must know all series that are still watched.
+    func checkSeries(_ records: [String: FeedRecord], where isWatched: (String) -> Bool) {
+        guard hasKept, let place, let record = records[place.run],
+            let unknown = knowledge.unknown(of: record, before: place.sequence, where: isWatched)
+        else { return }
+        accuse("does not know \(unknown), and waits for \(place.sequence) of \(place.run)")
+    }
 
     /// The connection has ended.
     ///
@@ -184,9 +209,11 @@ final class ReaderWitness {
         if let oldest = oldest?(run), to >= oldest {
             accuse("misses \(from) to \(to), and \(oldest) is there: \(line.text)")
         }
-        if line.has("\"reason\":\"journal\""), let kept = kept?(from...to, run) {
+        let isOfJournal = line.has("\"reason\":\"journal\"")
+        if isOfJournal, let kept = kept?(from...to, run) {
             accuse("misses \(from) to \(to) of \(run), and the journal has \(kept)")
         }
+        if case .reading = phase { knowledge.miss(from...to, isOld: isOfJournal || isPrompt) }
         advance(from: from, to: to, line)
     }
 
@@ -196,11 +223,38 @@ final class ReaderWitness {
         else { return accuse("gets a kept line out of place: \(line.text)") }
         // Of an agent of a fleet, at any time.
         if sequence == 0 { return }
+        if let source = line.text("\"source\":\""), forgotten.contains(source) {
+            accuse("gets a kept line of \(source), which is forgotten: \(line.text.prefix(300))")
+        }
+        if line.has("\"rows\":[") { return takeWindows(line) }
         if sequence <= lastKept { accuse("gets the kept line \(sequence) behind \(lastKept)") }
         lastKept = sequence
+        keptLines += 1
+        if case .reading = phase { knowledge.keep(sequence) }
         guard let record = records[run], record.last >= sequence else { return }
         let kept = Array(line.text[start.upperBound...].utf8.dropLast()) + [0x0A]
         kept.withUnsafeBytes { compare($0, sequence, record) }
+    }
+
+    private func takeWindows(_ line: LineScan) {
+        guard let series = line.text("\"series\":\""), let start = line.text.firstRange(of: "\"rows\":[") else {
+            return accuse("gets windows of nothing: \(line.text.prefix(300))")
+        }
+        for row in line.text[start.upperBound...].split(separator: "[") {
+            let numbers = row.prefix { $0 != "]" }.split(separator: ",").compactMap { Double($0) }
+            guard numbers.count == 6 else { return accuse("gets windows that are none: \(line.text)") }
+            keptWindows += 1
+            let start = Int64((numbers[0] * 1_000_000).rounded())
+            if let count = owedWindows[series]?[start], Int(numbers[4]) >= count { owedWindows[series]?[start] = nil }
+        }
+    }
+
+    /// What it has not got of the windows that there were when it came, now that its lines come.
+    private func checkWindows() {
+        for (series, windows) in owedWindows.sorted(by: { $0.key < $1.key }) {
+            if let start = windows.keys.min() { accuse("gets no window of \(series) from \(start), or not all of it") }
+        }
+        owedWindows = [:]
     }
 
     private func greet(_ line: LineScan) {
@@ -216,7 +270,7 @@ final class ReaderWitness {
                 phase = .early(new)
                 return
             case .events where hasAsked: answer(by: new)
-            case .socket, .events: place = new
+            case .socket, .events: (place, lastEvent, knowledge, hasKept) = (new, nil, .init(from: first), false)
             case .push where name == run: mayRepeat = true
             case .file where name == run: break
             // From the first one on, however late it was connected.
@@ -232,14 +286,16 @@ final class ReaderWitness {
 
     private func answer(by new: LineID) {
         resumed += 1
-        if new.run != run { goOver(to: new) }
+        if new.run != run { goOver(to: new) } else { knowledge.resume(at: new.sequence) }
     }
 
     private func goOver(to new: LineID) {
         crossings += 1
         if let place, let what = leftOut?(place, new) { accuse("gets nothing of \(what)") }
         switch kind {
-        case .socket, .events: (place, other) = (new, 1)  // or a `gap` from the first one on
+        case .socket, .events:
+            (place, other) = (new, 1)  // or a `gap` from the first one on
+            (knowledge, hasKept) = (.init(from: new.sequence), false)
         case .file, .push: place = LineID(new.run, 1)
         }
     }
@@ -256,7 +312,8 @@ final class ReaderWitness {
             phase = .early(next)
             return
         }
-        (mayRepeat, other) = (false, nil)
+        (mayRepeat, other, hasKept) = (false, nil, true)
+        if !owedWindows.isEmpty { checkWindows() }
         self.place = next
     }
 

@@ -76,6 +76,9 @@ final class SimulatedClient: @unchecked Sendable {  // touched on one loop only
     /// Connects, and asks.
     private func connect(_ capacity: Int, asks: Bool) -> SimulatedStream? {
         witness.connect()
+        witness.isPrompt = manner == .prompt
+        // Later there may be fewer windows.
+        if !witness.isPrompt || past != nil { witness.owedWindows = [:] }
         let place = past == nil && asks ? witness.ask() : nil
         switch witness.kind {
         case .events:
@@ -140,6 +143,7 @@ final class SimulatedClient: @unchecked Sendable {  // touched on one loop only
             }
         }
         witness.disconnect(mayCut: isCut)
+        if past == nil { checkSeries() }
     }
 
     /// The agent has closed the connection.
@@ -182,6 +186,13 @@ final class SimulatedClient: @unchecked Sendable {  // touched on one loop only
         if witness.isOver || witness.isRefused { return }
         if witness.run != run { return world.accuse("\(name) is with \(witness.run ?? "nobody"), and not with \(run)") }
         if witness.next < next { world.accuse("\(name) has not got \(next - 1), only \(witness.next - 1)") }
+        checkSeries()
+    }
+
+    /// It must know all series.
+    private func checkSeries() {
+        let records = world.feeds
+        if witness.run == world.run { witness.checkSeries(records, where: world.isWatched) }
     }
 }
 

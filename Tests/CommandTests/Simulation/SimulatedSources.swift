@@ -16,6 +16,7 @@ final class SimulatedSources: @unchecked Sendable {  // touched on one loop only
         (self.clock, self.wall) = (clock, wall)
         random = SeededGenerator(seed: seed)
         for _ in 0...random.next() % 2 { add() }
+        addSlow()
     }
 
     private func chance(_ one: UInt64) -> Bool { random.next() % one == 0 }
@@ -30,20 +31,35 @@ final class SimulatedSources: @unchecked Sendable {  // touched on one loop only
         return "{\"sources\": [\(all.joined(separator: ", "))]}"
     }
 
-    private func add() {
+    private func add() { add([200, 300, 500, 1_000].randomElement(using: &random)) }
+
+    /// One that is polled so seldom that the log has let go of its lines before there are others.
+    private func addSlow() { add([2_000, 5_000, 5_000, 10_000].randomElement(using: &random)) }
+
+    private func add(_ period: Int?) {
         born += 1
         names.append("s\(born)")
-        periods["s\(born)"] = [200, 300, 500, 1_000].randomElement(using: &random)
+        periods["s\(born)"] = period
     }
+
+    /// How often one is polled, or was; zero of what is not.
+    func period(of name: String) -> Duration { .milliseconds(periods[name] ?? 0) }
+
+    /// Whether it is none of those that are not watched any more.
+    func isWatched(_ name: String) -> Bool { periods[name] == nil || names.contains(name) }
 
     /// Has other ones be watched.
     ///
     /// - Returns: which.
     func change() -> String {
         switch random.next() % 4 {
-        case 0: add()
+        case 0: if chance(3) { addSlow() } else { add() }
         case 1 where names.count > 1: names.remove(at: Int(random.next() % UInt64(names.count)))
-        case 2: if let name = names.randomElement(using: &random) { periods[name] = Int(100 + random.next() % 900) }
+        case 2:
+            // Windows of a slow one would begin anew.
+            if let name = names.randomElement(using: &random), period(of: name) <= .seconds(1) {
+                periods[name] = Int(100 + random.next() % 900)
+            }
         default: break
         }
         if names.count > 3 { names.removeFirst() }

@@ -71,7 +71,6 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
 
     private static let socket = "/feed.sock"
     private static let width = Duration.seconds(1)
-    private static let history = Duration.seconds(4)
     static let logBytes = 64 << 10
     private static let readers: [ReaderWitness.Kind] = [.socket, .socket, .events, .socket, .events]
     /// No line waits longer than this for a reader that reads at once.
@@ -96,9 +95,8 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
     /// What must have happened in a thousand lives.
     static let happenings = [
         "commits", "crashes", "crashes in a commit", "crashes of an attached agent", "crossings", "ends",
-        "failed readings", "failures",
-        "gaps", "gaps in the journal", "journal faults", "journals moved aside", "late values", "lines of the past",
-        "lost attachments",
+        "failed readings", "failures", "forgotten sources", "gaps", "gaps in the journal", "journal faults",
+        "journals moved aside", "kept lines", "kept windows", "late values", "lines of the past", "lost attachments",
         "no room", "pages of the journal", "pushes", "recovered", "reloads", "restarts", "resumed", "revised",
         "rows let go of", "steps ahead", "steps back", "windows",
     ]
@@ -127,6 +125,9 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
     // MARK: Servers
 
     func isDown(_ source: String) -> Bool { sources.isDown(source) }
+    func isWatched(_ source: String) -> Bool { sources.isWatched(source) }
+    /// The run that goes on; an agent that has crashed has left no kept lines.
+    var run: String? { feed?.run }
 
     func note(failureOf source: String) {
         feed?.note(failureOf: source, at: loop.clock.now)
@@ -135,7 +136,7 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
 
     /// A document that nobody has had before.
     func document(of source: String, isAnswer: Bool) -> String {
-        if isAnswer { stepClock() }
+        if isAnswer { stepClock(before: source) }
         let (number, text) = sources.document(isAnswer: isAnswer)
         feed?.note(answer: number, of: source, at: loop.clock.now)
         return text
@@ -143,12 +144,13 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
 
     /// Steps the wall clock if that is to be done, and at this moment everything that was published was seen: what follows is
     /// published at this moment.
-    private func stepClock() {
+    private func stepClock(before source: String) {
         guard let step = armedStep, let feed, let store = main.store else { return }
         main.drain()
         guard store.assumeIsolated({ $0.nextSequence }) == feed.record.last + 1 else { return }
         armedStep = nil
-        feed.noteStep(from: machine.wall.now)
+        feed.noteStep(from: machine.wall.now, by: step, before: source)
+        for client in clients { client.witness.owedWindows = [:] }
         machine.wall.step(by: step)
         count(step > .zero ? "steps ahead" : "steps back")
         note("the clock is stepped by \(Int(step.milliseconds)) ms")
@@ -166,8 +168,10 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
         parts.file = { [disk] process, _ in disk.file(of: process) }
         parts.journal = { [journal] in (journal.lines(of: $0), journal.history(of: $0)) }
         unwritten = []
-        let feed = FeedWitness(incarnation, on: loop.clock, width: Self.width, history: Self.history) {
-            [unowned self] in accuse($0)
+        let feed = FeedWitness(incarnation, on: loop.clock, width: Self.width) { [sources] in
+            sources.period(of: $0)
+        } accuse: { [unowned self] in
+            accuse($0)
         }
         self.feed = feed
         if hasJournal {
@@ -197,9 +201,11 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
         feed.end(isOrderly: isOrderly)
         records[feed.run] = feed.record
         report.feeds.append(feed.record.bytes)
-        count("windows", feed.windows.told)
-        count("revised", feed.windows.revised)
-        count("late values", feed.windows.late)
+        for windows in feed.windows.values {
+            count("windows", windows.told)
+            count("revised", windows.revised)
+            count("late values", windows.late)
+        }
         count("recovered", feed.recoveries)
         count("lines", feed.record.last)
     }
@@ -411,6 +417,8 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
             count("resumed", witness.resumed)
             count("crossings", witness.crossings)
             count("lines read", witness.lines)
+            count("kept lines", witness.keptLines)
+            count("kept windows", witness.keptWindows)
         }
         if !files.isOver { accuse("the file has no end") }
         if let feed, files.run != feed.run || files.next != feed.record.last + 1 {
@@ -450,9 +458,10 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
         return records
     }
 
-    /// Has a reader's lines held against what the journal has.
+    /// Has a reader's lines held against what the journal has, and the agent.
     private func join(_ client: SimulatedClient) {
         let witness = client.witness
+        witness.before = { [unowned self] in before() }
         witness.leftOut = { [unowned self, unowned client] place, next in
             guard client.troubles == journal.troubles else { return nil }
             return journal.leftOut(behind: place, before: next, isPrompt: !client.wasHeld)
@@ -460,6 +469,19 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
         witness.kept = { [unowned self, unowned client] missing, run in
             client.troubles == journal.troubles ? journal.line(in: missing, of: run) : nil
         }
+    }
+
+    /// What there is when a reader comes: see `ReaderWitness.before`.
+    private func before() -> (forgotten: Set<String>, windows: [String: [Int64: Int]]) {
+        main.drain()
+        guard let feed, let store = main.store else { return ([], [:]) }
+        var forgotten = Set(feed.record.newest.values.map(\.source))
+        store.assumeIsolated {
+            var walk = $0.walk
+            while let source = $0.nextSource(&walk) { forgotten.remove(source.name) }
+        }
+        count("forgotten sources", forgotten.count)
+        return (forgotten, feed.closedWindows(at: machine.wall.now, where: isWatched))
     }
 
     /// What may have kept the journal from answering; grows with it.

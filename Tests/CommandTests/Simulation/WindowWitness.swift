@@ -24,9 +24,7 @@ struct WindowWitness {
     private(set) var revised = 0
     private(set) var late = 0
 
-    init(width: Duration, history: Duration) {
-        (self.width, self.history) = (width.microseconds, history.microseconds)
-    }
+    init(width: Duration) { (self.width, history) = (width.microseconds, 4 * width.microseconds) }
 
     private func index(of time: Int64) -> Int64 {
         var index = time / width
@@ -47,10 +45,19 @@ struct WindowWitness {
     }
 
     /// The clock is about to be stepped. What was past by then may have been forgotten or not: no line says so.
-    mutating func step(from now: Timestamp) {
+    ///
+    /// - Parameter isSeen: whether a value follows at once; else nobody may look before the next step.
+    mutating func step(from now: Timestamp, by step: Duration, isSeen: Bool) {
         guard lastNow > .min else { return }
         let (before, after) = (index(of: lastNow - history) - 1, index(of: now.microseconds - history))
         if before <= after { blurred.append(before...after) }
+        if isSeen { return }
+        let then = now.microseconds + step.microseconds
+        if then > now.microseconds {
+            blurred.append(after...index(of: then - history))
+        } else {
+            blurred.append(index(of: then + width) + 1...index(of: now.microseconds + width) + 1)
+        }
     }
 
     /// Lets go of what is past, and of what is further ahead than an event may be, as the clock was stepped back.
@@ -110,6 +117,18 @@ struct WindowWitness {
     }
 
     private func isBlurred(_ index: Int64) -> Bool { blurred.contains { $0.contains(index) } }
+
+    /// How many values each window of a series has that is over, and will be shown for some time, by its start.
+    func closed(of series: String, at now: Timestamp) -> [Int64: Int] {
+        var closed: [Int64: Int] = [:]
+        for (index, window) in held[series] ?? [:] where !isBlurred(index) {
+            let end = (index + 1) * width
+            if end <= now.microseconds, end > now.microseconds - history + 1_000_000 {
+                closed[index * width] = window.values.count
+            }
+        }
+        return closed
+    }
 
     /// What is over for longer than `patience` and has no line.
     mutating func overdue(now: Timestamp, at instant: LoopInstant, patience: Duration) -> String? {
