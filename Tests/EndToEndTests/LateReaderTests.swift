@@ -102,7 +102,7 @@ import Testing
             let agent = try await stage.catwatch(
                 ["-u", stage.url("/fact"), "-e", "1h", "--listen=\(origin)"] + short)
             try await stage.waitForRequests(1)
-            try await stage.wait(for: "the agent's socket") { access(origin, F_OK) == 0 }
+            try await stage.wait(for: "the agent's socket") { (try? StreamSocket.connected(to: origin)) != nil }
             _ = try await stage.catwatch(["--attach=\(origin)", "--listen=\(relay)"] + short)
             /// The first number that the relay can replay, and the next one.
             func numbers() async throws -> [String?] {
@@ -111,7 +111,7 @@ import Testing
                 let hello = FeedLine.lines(try await socket.bytes { $0.contains("\n") })[0]
                 return [hello?.raw("first_seq"), hello?.raw("next_seq")]
             }
-            try await stage.wait(for: "the relay's socket") { access(relay, F_OK) == 0 }
+            try await stage.wait(for: "the relay's socket") { (try? StreamSocket.connected(to: relay)) != nil }
             try await stage.wait(for: "the fact") { try await Int((numbers()[1] ?? nil) ?? "0") ?? 0 > 4 }
             try await agent.signal(SIGTERM)
             #expect(try await agent.waitForExit() == .exited(0))
