@@ -58,15 +58,22 @@ final class AttachedAgent: @unchecked Sendable {  // touched on one loop only
         }
     }
 
-    /// Has it lose the first agent now and then, which goes on meanwhile.
+    /// Has it lose the first agent now and then, which goes on meanwhile; also for longer than the log of that reaches back.
     private func breakOff() async {
         while !Task.isCancelled {
             let pause = Duration.microseconds(Int64.random(in: 1_000_000...6_000_000, using: &random))
             guard (try? await loop.sleep(for: pause)) != nil else { return }
             if world.hasEnded { continue }
-            agent.process?.breakConnections()
-            world.note("the attached agent loses its connection")
+            let isLong = random.next() % 3 == 0
+            let absence = Duration.microseconds(isLong ? Int64.random(in: 0...6_000_000, using: &random) : 0)
+            world.note("the attached agent loses its connection for \(Int(absence.milliseconds)) ms")
             world.count("lost attachments")
+            let end = loop.clock.now.advanced(by: absence)
+            agent.process?.breakConnections()
+            while loop.clock.now < end, !world.hasEnded {
+                guard (try? await loop.sleep(for: .milliseconds(100))) != nil else { return }
+                agent.process?.breakConnections()
+            }
         }
     }
 
