@@ -1153,7 +1153,9 @@ package struct FeedState: ~Copyable, Sendable {
         var isNew = false
         for window in kept.windows {
             // Numbers of an agent of a fleet, or of an earlier run, are none of this run.
-            let window = Window(window, sequence: remote == nil ? 0 : newest.lastSeq)
+            let isOwn = remote == nil && member == nil
+            let window = Window(
+                window, sequence: remote == nil ? 0 : newest.lastSeq, from: isOwn ? .earlierRun : .otherAgent)
             if isKept(window, of: series[index].ring, at: now), series[index].ring.restore(window) { isNew = true }
         }
         return isNew ? index : nil

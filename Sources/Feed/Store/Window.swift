@@ -22,8 +22,16 @@ package struct Window: Sendable, Equatable {
     package var trend = Trend.none
     /// Whether the window changed since its last line.
     package internal(set) var isDirty = true
-    /// Whether it has all its values from another agent: those come again as lines while that agent's log has them.
-    private(set) var isWhole = false
+    /// What a window was restored from.
+    enum Restored: UInt8, Sendable {
+        /// All its values are from another agent. They come again as lines while that agent's log has them.
+        case otherAgent
+        /// All its values are from an earlier run of this agent.
+        case earlierRun
+    }
+
+    /// Nil for a window of values that were recorded here.
+    private(set) var restored: Restored?
 
     /// Creates a window with one value, which must be finite.
     package init(index: Int64, value: Double, time: Timestamp, sequence: Int) {
@@ -37,14 +45,14 @@ package struct Window: Sendable, Equatable {
         sum = value
     }
 
-    /// Restores a closed window from a line of an agent's.
-    init(_ line: Line.Window, sequence: Int) {
+    /// Restores a closed window from a line.
+    init(_ line: Line.Window, sequence: Int, from restored: Restored) {
         let width = line.width.microseconds
         self.init(
             index: Self.index(of: line.start, width: width), value: line.last,
             time: Timestamp(microseconds: line.start.microseconds.addingSaturated(width - 1)), sequence: sequence)
         (count, minimum, maximum, sum) = (line.count, line.min, line.max, line.mean * Double(line.count))
-        (isDirty, isWhole) = (false, true)
+        (isDirty, self.restored) = (false, restored)
     }
 
     /// Creates a window with the one value that is known of it, and that had its line elsewhere.

@@ -182,8 +182,14 @@ package struct WindowRing: Sendable {
 
         let position = position(of: index)
         if position < windows.count, windows[position].index == index {
-            if windows[position].isWhole { return .recorded }
-            windows[position].add(value, time: at, sequence: sequence)
+            switch windows[position].restored {
+            case .otherAgent: return .recorded
+            // A window line counts the values of its own run.
+            case .earlierRun:
+                windows[position] = Window(index: index, value: value, time: time, sequence: sequence)
+                windows[position].isDirty = false
+            case nil: windows[position].add(value, time: at, sequence: sequence)
+            }
             if !windows[position].isDirty { markDirty(position) }
         } else {
             guard windows.count - head < capacity else { return .full }
