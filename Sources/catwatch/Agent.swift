@@ -322,12 +322,10 @@ actor Agent {
             guard case .success(.bytes(let bytes)) = result, reading.next?.run != run else { break }
             state.add(bytes)
         }
-        // A few at a time, as there may be thousands.
-        var lines = state.lines(of: run, at: now)[...]
-        while !lines.isEmpty {
-            let some = lines.prefix(256)
-            lines = lines.dropFirst(256)
-            await store.restore(Array(some))
+        // A piece at a time, as there may be thousands of lines.
+        while state.takeOver() { try await loop.sleep(for: .zero) }
+        for piece in state.pieces.dropFirst() {
+            await store.restore(RecordedState.lines(in: piece, of: run, at: now))
             try await loop.sleep(for: .zero)
         }
     }

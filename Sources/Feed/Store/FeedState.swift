@@ -1063,10 +1063,18 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     /// Keeps a line without a number here, if it is its series' newest.
-    private mutating func keepForeign(_ line: [UInt8], in index: Int, at time: Timestamp, isMissed: Bool) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - isMissed: whether it is newer than the agent's numbered lines that came.
+    ///   - isEarlier: whether it is of an earlier run.
+    private mutating func keepForeign(
+        _ line: [UInt8], in index: Int, at time: Timestamp, isMissed: Bool = false, isEarlier: Bool = false
+    ) -> Bool {
         if let known = log.newestLine(of: index) {
-            let knownTime = known.withUnsafeBytes { LineHead($0)?.time }
-            guard knownTime.map({ $0 < time }) ?? true || isMissed && known != line else { return false }
+            let head = known.withUnsafeBytes { LineHead($0).map { (number: $0.sequence, time: $0.time) } }
+            // A line of this run is newer than one of an earlier run, whatever the time of its event is.
+            if isEarlier, let head, head.number > 0 { return false }
+            guard head?.time.map({ $0 < time }) ?? true || isMissed && known != line else { return false }
         }
         return log.kept.add(foreign: line, of: index, next: log.nextSequence)
     }
@@ -1077,7 +1085,7 @@ package struct FeedState: ~Copyable, Sendable {
     mutating func keepForeign(_ kept: Line.Kept, at moment: Moment) -> Bool {
         let time = kept.line.time
         guard kept.line.isForwarded, kept.line.flaws.isEmpty, let (index, value) = keptSeries(of: kept.line, moment),
-            keepForeign(Array(kept.bytes), in: index, at: time, isMissed: false)
+            keepForeign(Array(kept.bytes), in: index, at: time, isEarlier: kept.line.agent == nil)
         else { return false }
         guard let value, isNew(index, at: time) else { return true }
         guard remote == nil else {

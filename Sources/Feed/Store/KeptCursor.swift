@@ -28,7 +28,7 @@ package struct KeptCursor: Sendable {
     init(after: Int?, before end: Int, of kept: borrowing KeptLines) {
         (self.after, self.end) = (after, end)
         guard let after else { return }
-        nextArrival = after > 0 ? kept.arrival(after: after) : 0
+        nextArrival = kept.arrival(after: after)
         numbers = min(after.addingSaturated(1), end)..<end
         // One that resumes and has missed no lines has them.
         nextWindows = after == 0 || after < end - 1 ? 0 : nil
@@ -38,7 +38,7 @@ package struct KeptCursor: Sendable {
     ///
     /// - Parameter after: the number of the last line that it had before.
     mutating func oweUnnumbered(after sequence: Int, of kept: borrowing KeptLines) {
-        nextArrival = sequence > 0 ? kept.arrival(after: sequence) : 0
+        nextArrival = kept.arrival(after: sequence)
         nextWindows = 0
     }
 
@@ -86,13 +86,13 @@ package struct KeptCursor: Sendable {
             return true
         }
         if most.withArrivals {
-            while let index = nextWindows ?? newWindows.min() {
+            while let index = nextWindows {
                 if let line = state.windowsLine(of: index, in: run, at: moment), !add(line) { return (lines, count) }
-                if nextWindows == nil {
-                    newWindows.remove(index)
-                } else {
-                    nextWindows = index + 1 < state.seriesCount ? index + 1 : nil
-                }
+                nextWindows = index + 1 < state.seriesCount ? index + 1 : nil
+            }
+            for index in newWindows.sorted() {
+                if let line = state.windowsLine(of: index, in: run, at: moment), !add(line) { return (lines, count) }
+                newWindows.remove(index)
             }
         }
         if let numbers {

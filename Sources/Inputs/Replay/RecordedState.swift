@@ -10,8 +10,8 @@ package final class RecordedState: @unchecked Sendable {
     private let clock = LineClock()
     /// Whether a line with a number was added.
     private var hasBegun = false
-    /// What the run before has left, until the run's first numbered line: its `hello` and `stats` come before that.
-    private var left: [RelayedLine] = []
+    /// `kept` lines that the runs before have left, which the store does not have yet.
+    private var left: [[UInt8]] = []
     /// The line that the store takes now.
     private var next: RecordedLine?
 
@@ -43,24 +43,16 @@ package final class RecordedState: @unchecked Sendable {
         if case .other(let relayed) = line {
             switch relayed.line.body {
             case .hello(let hello):
-                if hello.run != run { left = lines(of: hello.run, at: hello.app.started ?? relayed.line.time) }
+                if hello.run != run { left = pieces.dropFirst().reversed() }
                 return relay(line)
             case .stats: return relay(line)
             case .bye, .refusal: return
             default: break
             }
         }
-        beginRun()
         clock.now = line.time(after: hasBegun ? clock.now : nil)
         hasBegun = true
         relay(line)
-    }
-
-    /// Restores what the run before has left.
-    private func beginRun() {
-        guard !left.isEmpty else { return }
-        for line in left { relay(.other(line)) }
-        left = []
     }
 
     private var run: String { store.assumeIsolated { $0.run } }
@@ -75,16 +67,25 @@ package final class RecordedState: @unchecked Sendable {
         }
     }
 
+    /// Takes over some of what the runs before have left, which may be much.
+    ///
+    /// - Returns: whether there is more of it.
+    package func takeOver() -> Bool {
+        guard let piece = left.popLast() else { return false }
+        for line in Self.lines(in: piece, of: run, at: clock.now) { relay(.other(line)) }
+        return true
+    }
+
     /// The state as `kept` lines of a run: lines of another run have no number in it.
-    package func lines(of run: String, at time: Timestamp) -> [RelayedLine] {
+    func lines(of run: String, at time: Timestamp) -> [RelayedLine] {
+        pieces.dropFirst().flatMap { Self.lines(in: $0, of: run, at: time) }
+    }
+
+    /// The `kept` lines of a piece as those of a run.
+    package static func lines(in piece: [UInt8], of run: String, at time: Timestamp) -> [RelayedLine] {
         var lines: [RelayedLine] = []
-        // Behind the greeting.
-        for piece in pieces.dropFirst() {
-            piece.withUnsafeBytes { piece in
-                piece.forEachLine {
-                    if let line = ControlLine.kept(Bytes($0), of: run, at: time) { lines.append(line) }
-                }
-            }
+        piece.withUnsafeBytes { piece in
+            piece.forEachLine { if let line = ControlLine.kept(Bytes($0), of: run, at: time) { lines.append(line) } }
         }
         return lines
     }
@@ -100,9 +101,9 @@ package final class RecordedState: @unchecked Sendable {
         }
     }
 
-    /// What a new reader gets, without the events.
-    private var pieces: [[UInt8]] {
-        beginRun()
+    /// What a new reader gets, without the events: `hello` and `stats`, then pieces of whole `kept` lines.
+    package var pieces: [[UInt8]] {
+        while takeOver() {}
         return store.assumeIsolated { $0.newestOfEach } ?? []
     }
 

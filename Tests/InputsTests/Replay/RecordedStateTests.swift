@@ -26,7 +26,8 @@ import Testing
     private static func state(of feed: String, on loop: EventLoop, as run: String = "r1") -> [Line.Kept] {
         let state = RecordedState(on: loop)
         state.add(Array(feed.utf8))
-        return state.lines(of: run, at: ReplayStage.began + .seconds(1_000)).compactMap {
+        let time = ReplayStage.began + .seconds(1_000)
+        return state.pieces.dropFirst().flatMap { RecordedState.lines(in: $0, of: run, at: time) }.compactMap {
             if case .kept(let kept) = $0.line.body { kept } else { nil }
         }
     }
