@@ -296,6 +296,23 @@ import Testing
         }
     }
 
+    /// More than is made for a reader at once.
+    @Test func manyLinesOfAnEarlierRunComeOnceEach() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Self.harness(on: loop)
+            let text = String(repeating: "t", count: 1_000)
+            await harness.store.restore(
+                try (0..<200).map { number in
+                    let member = #""type":"fact","source":"fact","series":"fact/\#(number)","text":"\#(text)""#
+                    return try Self.earlier(member, at: harness.wall.now)
+                })
+            let series = await Self.late(harness).kept.map {
+                if case .data(let data) = $0.body { data.series } else { "" }
+            }
+            #expect(series == (0..<200).map { "fact/\($0)" })
+        }
+    }
+
     @Test func aLineOfAnEarlierRunIsNoNewsForASeriesThatHasAnswered() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await Self.harness(on: loop)
@@ -518,6 +535,23 @@ import Testing
     }
 
     /// Of another run, repeated, out of order, of the future, of a source that is not listed, in mid-stream.
+    @Test func whoResumesGetsNoKeptLineAgain() async throws {
+        try await withLoop(virtual: true) { loop in
+            let store = Self.relay(on: loop)
+            await store.relay([try Self.hello("r1", 10), try Self.stats()])
+            let (reader, _) = await store.open(nil, keptAfter: 5)
+            await store.relay([try Self.text(3, "a", run: "r1"), try Self.text(7, "b", run: "r1")])
+            var got: [Int] = []
+            while let delivery = await store.dequeue(for: reader) {
+                guard case .kept(let lines) = delivery else { continue }
+                for line in lines.split(separator: 0x0A) {
+                    if case .kept(let kept) = try LineDecoder.decode(line).body { got.append(kept.line.seq ?? 0) }
+                }
+            }
+            #expect(got == [7])
+        }
+    }
+
     @Test func aRelayTakesOnlyWhatMayBeKept() async throws {
         try await withLoop(virtual: true) { loop in
             let store = Self.relay(on: loop)

@@ -20,6 +20,17 @@ import Testing
         #expect(span.width == .seconds(width) && span.history == .seconds(kept))
     }
 
+    @Test(
+        arguments: [
+            ([], 120, 120), ([.stream, .once], 120, 120), ([.every(.seconds(10))], 120, 120),
+            ([.every(.seconds(10)), .every(.seconds(600)), .every(.seconds(60))], 120, 1_800),
+            ([.every(.seconds(28_801))], 120, 86_400), ([.every(.seconds(31_556_952_000))], 120, 86_400),
+            ([.stream], 604_800, 86_400),
+        ] as [([Rhythm], Int, Int)])
+    func theStateIsLookedForInThreePeriodsAtMostADay(_ rhythms: [Rhythm], _ history: Int, _ time: Int) {
+        #expect(WindowSpan.lookback(for: rhythms, history: .seconds(history)) == .seconds(time))
+    }
+
     private static func late(_ store: EventStore, from start: ReaderStart = .oldest, keptAfter: Int? = 0) async
         -> Transcript
     {
