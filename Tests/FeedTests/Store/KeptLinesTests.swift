@@ -263,12 +263,15 @@ import Testing
             let harness = await Self.harness(on: loop)
             let old = harness.wall.now - .seconds(100_000)
             let value = #""type":"fact","source":"fact","series":"fact/v","value":5"#
+            _ = await harness.store.register(SourceDescription(name: "gone"))
+            await harness.store.retire(named: "gone")
             await harness.store.restore([
                 try Self.earlier(Self.text("a"), at: old), try Self.earlier(Self.text("b"), at: old),
                 try Self.earlier(value, at: harness.wall.now),
-                // None of these is restored: of this run, of another, of an unknown source, without an origin.
+                // None of these is restored: of this run, of another, of a source that is unknown or not listed any more.
                 try Self.earlier(Self.text("c"), seq: 3, at: old), try Self.earlier(Self.text("d"), run: "r2", at: old),
                 try Self.earlier(Self.text("e", "other"), at: old),
+                try Self.earlier(Self.text("f", "gone"), at: harness.wall.now),
             ])
             func keys() async -> [String] {
                 let late = await Self.late(harness)
@@ -293,6 +296,37 @@ import Testing
             #expect(await keys() == ["fact/a", "fact/b", "fact/v"])
             try await answer("a")
             #expect(await keys() == ["fact/a"])
+        }
+    }
+
+    /// A journal has neither windows nor lines without a number.
+    @Test func whoComesFromAJournalGetsWhatThatLacks() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Self.harness(on: loop)
+            _ = await harness.store.register(SourceDescription(name: "fact", rhythm: .every(.seconds(600))))
+            await harness.publish(3)
+            await harness.store.restore([try Self.earlier(Self.text("a"), at: harness.wall.now)])
+            try await harness.store.whileRunning { try await loop.sleep(for: .seconds(1_300)) }
+            let next = await harness.store.nextSequence
+            func got(asked: LineID?) async -> Transcript {
+                let (reader, _) = await harness.store.open(nil)
+                await harness.store.sendAway(reader)
+                _ = await harness.store.join(
+                    reader, at: LineID("r1", next), isFiltered: false, keptAfter: next - 1, asked: asked)
+                var transcript = Transcript()
+                while let delivery = await harness.store.dequeue(for: reader) {
+                    transcript.add(delivery, at: loop.clock.now)
+                }
+                await harness.store.close(reader)
+                return transcript
+            }
+            for asked in [LineID("r0", 100), LineID("r1", 3)] {
+                let transcript = await got(asked: asked)
+                #expect(transcript.kept.count == 1 && transcript.keptWindows["fact"]?.count == 1, "\(asked)")
+            }
+            // It had that line already.
+            #expect(await got(asked: LineID("r1", 4)).kept.isEmpty)
+            #expect(await got(asked: nil).keptWindows.isEmpty)
         }
     }
 
