@@ -110,6 +110,14 @@ import Testing
             let got = await Self.late(fleet.store)
             #expect(Self.keys(got.kept) == ["a", "b"])
             #expect(got.kept.allSatisfy { $0.hasSuffix(#","agent":"web1","origin_run":"r0","origin_seq":7}"#) })
+            // The fleet's own journal says nothing of an agent's sources.
+            let own =
+                #"{"seq":0,"time":\#(PeerScript.time(Self.start)),"type":"fact","source":"web1.fact","series":"web1.fact/x","text":"t""#
+            let bytes = Bytes(
+                (#"{"type":"kept","time":\#(PeerScript.time(Self.start)),"run":"\#(await fleet.store.run)","line":"#
+                    + own + origin + "}}").utf8)
+            await fleet.store.restore([RelayedLine(try LineDecoder.decode(bytes), bytes: bytes)])
+            #expect(await Self.late(fleet.store).kept.allSatisfy { !$0.contains("web1.fact/x") })
             // Nothing is missing for that.
             #expect(await Self.member(fleet).lost == 0)
         }

@@ -378,14 +378,23 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let harness = await Self.harness(on: loop)
             _ = await harness.store.register(SourceDescription(name: "fact", rhythm: .every(.seconds(600))))
-            let (live, _) = await harness.store.open(nil, keptAfter: 0)
+            let calls = Locked(0)
+            let (live, _) = await harness.store.open(nil, keptAfter: 0) { calls.withLock { $0 += 1 } }
+            #expect(await harness.store.dequeue(for: live) == nil)
             let end = Int(harness.wall.now.microseconds / 600_000_000) * 600
             let line =
                 #"{"seq":1,"time":\#(PeerScript.time(harness.wall.now)),"type":"window","source":"fact","series":"fact","seconds":600,"rows":[[\#(end - 1_200),1,1,1,1,1],[\#(end - 600),2,2,2,1,2]]}"#
             let bytes = Bytes(
                 #"{"type":"kept","time":\#(PeerScript.time(harness.wall.now)),"run":"r1","line":\#(line)}"#.utf8)
             await harness.store.restore([RelayedLine(try LineDecoder.decode(bytes), bytes: bytes)])
+            try await loop.sleep(for: .milliseconds(1))
+            #expect(calls.withLock { $0 } == 1)
             #expect(await Self.late(harness).keptWindows["fact"]?.map(\.last) == [1, 2])
+            // The newest value is none of theirs; it is the same whatever comes first.
+            let value = #""type":"fact","source":"fact","series":"fact","value":9"#
+            await harness.store.restore([try Self.earlier(value, at: harness.wall.now)])
+            var walk = await harness.store.walk
+            #expect(await harness.store.nextSeries(&walk)?.value == 9)
             var transcript = Transcript()
             while let delivery = await harness.store.dequeue(for: live) { transcript.add(delivery, at: loop.clock.now) }
             #expect(transcript.keptWindows["fact"]?.map(\.last) == [1, 2])

@@ -173,4 +173,22 @@ import Testing
         #expect(ring.held.count == ring.capacity && ring.capacity == 13)
         #expect(full == 1_000 - 13)
     }
+
+    /// A value of an earlier run is the newest one until there is a newer one.
+    @Test func theNewestValueMayBeRememberedOnly() {
+        var ring = WindowRing(width: .seconds(10), history: .seconds(60))
+        func window(_ value: Double, at seconds: Int64) -> Window {
+            Window(restored: value, index: seconds / 10, time: Timestamp(seconds: seconds), sequence: 0)
+        }
+        ring.remember(window(2, at: 105))
+        ring.remember(window(1, at: 95))
+        #expect(ring.newest?.last == 2 && ring.held.isEmpty)
+        _ = ring.record(3, time: Timestamp(seconds: 101), sequence: 1, now: Timestamp(seconds: 106))
+        #expect(ring.newest?.last == 2 && ring.held.map(\.count) == [1])
+        // It goes past the history, and is older.
+        ring.flush(now: Timestamp(seconds: 1_000)) { _ in }
+        #expect(ring.newest?.last == 2 && ring.held.isEmpty)
+        _ = ring.record(4, time: Timestamp(seconds: 1_001), sequence: 2, now: Timestamp(seconds: 1_001))
+        #expect(ring.newest?.last == 4)
+    }
 }
