@@ -308,22 +308,29 @@ actor Agent {
         }
     }
 
+    // Bound: lines of a journal that are read for the state of the run before | the newest 64 MiB | older ones are left out
+    private static let mostRestored = 64 << 20
+
     /// Restores what new readers need of the runs before, from the journal: the newest lines and the windows of sources
     /// that are polled seldom. Those of other agents come from these.
     private func restoreState(from history: JournalQueue) async throws {
         guard !firstPlan.options.isRelay else { return }
         let (run, now) = (await store.run, platform.wall.now)
-        let state = RecordedState(on: loop)
-        var reading = PastReading(from: .time(now - (await store.lookback), until: nil), nil, as: .lines)
-        while true {
+        let state = RecordedState(on: loop, limits: await store.limits)
+        var reading = PastReading(
+            from: .time(now - (await store.lookback), until: nil), nil, as: .lines, atMost: Self.mostRestored)
+        reading: while true {
             let result: Result<PastReading.Step, JournalFault>
             (reading, result) = try await history.step(reading)
-            // A fault of the file is reported by what writes to it.
-            guard case .success(.bytes(let bytes)) = result, reading.next?.run != run else { break }
-            state.add(bytes)
+            switch result {
+            // What is newest half-way is not the state.
+            case .failure: return
+            case .success(.bytes(let bytes)) where reading.next?.run != run: state.add(bytes)
+            case .success: break reading
+            }
+            while state.takeOver() { try await loop.sleep(for: .zero) }
         }
         // A piece at a time, as there may be thousands of lines.
-        while state.takeOver() { try await loop.sleep(for: .zero) }
         for piece in state.pieces.dropFirst() {
             await store.restore(RecordedState.lines(in: piece, of: run, at: now))
             try await loop.sleep(for: .zero)

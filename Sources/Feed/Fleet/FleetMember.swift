@@ -171,7 +171,7 @@ package struct FleetMember: Sendable {
     /// Whether it has sent the lines that were there when it greeted, or has no connection of its own.
     var isReplayed: Bool {
         guard message == nil, let run else { return true }
-        return replayEnd < keptEnd ? lastKept >= keptSequence : marks[run] ?? 0 >= replayEnd
+        return replayEnd < keptEnd ? knowsKept || lastKept >= keptSequence : marks[run] ?? 0 >= replayEnd
     }
 
     /// Reports the missing lines so far, because no lines follow for now.
@@ -209,7 +209,9 @@ package struct FleetMember: Sendable {
     private mutating func keep(_ kept: Line.Kept, into items: inout [Item]) {
         guard let run, kept.run == run, let sequence = kept.line.seq, let source = kept.line.source else { return }
         if !kept.windows.isEmpty {
-            return items.append(.windows(kept))
+            // Of values that are still to come as lines, they are computed here.
+            if keptEnd > 0 && message == nil || sequence <= marks[run] ?? Int.max - 1 { items.append(.windows(kept)) }
+            return
         }
         let mark = marks[run]
         let earlier = kept.earlier

@@ -453,9 +453,9 @@ package actor EventStore {
 
     /// Returns the next of the kept lines for a reader; nil when it has them all.
     private func keptLines(for reader: StoreReader) -> [UInt8]? {
-        var most = KeptCursor.Most()
-        most.withArrivals = !reader.awaitsNews
-        let lines = reader.kept.next(of: state, identity.run, at: (wall.now, feedTime), atMost: most).lines
+        var limit = KeptCursor.Limit()
+        limit.includesNews = !reader.awaitsNews
+        let lines = reader.kept.next(of: state, identity.run, at: (wall.now, feedTime), atMost: limit).lines
         return lines.isEmpty ? nil : lines
     }
 
@@ -468,15 +468,19 @@ package actor EventStore {
         KeptCursor(after: after, before: max(sequence, state.log.firstSequence), of: state.log.kept)
     }
 
-    /// A position in front of all kept lines that the log does not have, for `keptLines`.
-    package var keptCursor: KeptCursor { keptCursor(after: 0, before: 0) }
+    /// A position in front of all kept lines that the log does not have, for `keptLines`: windows come last.
+    package var keptCursor: KeptCursor {
+        var cursor = keptCursor(after: 0, before: 0)
+        cursor.windowsComeFirst = false
+        return cursor
+    }
 
     /// Returns the next kept lines, their number, and the position behind them; no lines when there are no more.
     package func keptLines(
-        at cursor: KeptCursor, atMost most: KeptCursor.Most
+        at cursor: KeptCursor, atMost limit: KeptCursor.Limit
     ) -> (lines: [UInt8], count: Int, next: KeptCursor) {
         var next = cursor
-        let (lines, count) = next.next(of: state, identity.run, at: (wall.now, feedTime), atMost: most)
+        let (lines, count) = next.next(of: state, identity.run, at: (wall.now, feedTime), atMost: limit)
         return (lines, count, next)
     }
 
@@ -606,8 +610,8 @@ package actor EventStore {
     ///   - next: the next line. A `gap` names the lines missing from the log, or from the current run if that is
     ///     another.
     ///   - keptAfter: it first gets the kept lines above this number, as it has missed some; nil for none.
-    ///   - asked: the line behind which it asked for lines, if it wants kept lines: what has no number came to nobody
-    ///     elsewhere. Nil for none.
+    ///   - asked: the line behind which it asked for lines, if it wants kept lines: those without a number are in no
+    ///     journal. Nil for none.
     /// - Returns: the `hello` and `stats` with which its connection continues; no bytes when `next` returns them, once
     ///   the feed's run is known.
     package func join(
@@ -1181,9 +1185,9 @@ package actor EventStore {
         return false
     }
 
-    /// Restores windows of another agent.
+    /// Restores windows of another agent, or of an earlier run.
     ///
-    /// - Parameter member: the agent of our fleet; nil for the one whose feed is relayed.
+    /// - Parameter member: the agent of our fleet; nil for the one whose feed is relayed, and for our own.
     /// - Returns: whether there are readers to get them.
     private func restore(_ kept: Line.Kept, of member: MemberID?, at moment: Moment) -> Bool {
         guard let index = state.restore(kept, of: member, at: moment) else { return false }
@@ -1211,6 +1215,8 @@ package actor EventStore {
 
     /// How far back to look for the state before this run.
     package var lookback: Duration { WindowSpan.lookback(for: state.statuses.map(\.rhythm), history: state.history) }
+
+    package var limits: FeedState.Limits { state.limits }
 
     /// Starts a run.
     private func begin(_ hello: Line.Hello, isFirst: Bool) {

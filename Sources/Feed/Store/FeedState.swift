@@ -562,7 +562,7 @@ package struct FeedState: ~Copyable, Sendable {
         func makesRoom(_ index: Int) -> Bool {
             series[index].source >= 0 && series[index].kind == .text && (!isShareUsed || series[index].owner == owner)
         }
-        var gone = Set(series.indices.filter { makesRoom($0) && log.kept.newest(of: $0) == 0 })
+        var gone = Set(series.indices.filter { makesRoom($0) && log.newestLine(of: $0) == nil })
         if gone.count < most {
             gone.formUnion(log.kept.oldest(atMost: most) { makesRoom($0) && series[$0].owner == owner })
         }
@@ -941,6 +941,11 @@ package struct FeedState: ~Copyable, Sendable {
         return sequence >= log.firstSequence || time().map { now - $0 < Self.longestKept } ?? false
     }
 
+    /// The same for a line.
+    func isCurrent(_ index: Int, _ sequence: Int, at now: Timestamp, of line: [UInt8]) -> Bool {
+        isCurrent(index, sequence, at: now) { line.withUnsafeBytes { LineHead($0)?.time } }
+    }
+
     /// The number of the newest of the lines below `end` that readers get as kept ones; nil for none.
     func newestKept(before end: Int, at now: Timestamp) -> Int? {
         log.kept.newest(before: end) { series, sequence in
@@ -950,16 +955,13 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
-    /// Whether there is a line of an event, in the log or kept.
+    /// Whether there is a line of an event, in the log or kept, but of an earlier run of our own.
     var hasEvents: Bool {
         series.indices.contains { index in
-            (series[index].kind == .data || series[index].kind == .text) && log.newestLine(of: index) != nil
+            guard series[index].kind == .data || series[index].kind == .text else { return false }
+            let isForeign = remote != nil || series[index].owner >= 0
+            return log.kept.newest(of: index) > 0 || isForeign && log.kept.line(of: index) != nil
         }
-    }
-
-    /// The same for a line.
-    func isCurrent(_ index: Int, _ sequence: Int, at now: Timestamp, of line: [UInt8]) -> Bool {
-        isCurrent(index, sequence, at: now) { line.withUnsafeBytes { LineHead($0)?.time } }
     }
 
     // Bound: age of the newest line of a source without complete answers, such as a stream | a day | left out
@@ -1084,7 +1086,8 @@ package struct FeedState: ~Copyable, Sendable {
     /// - Returns: whether readers are to get it.
     mutating func keepForeign(_ kept: Line.Kept, at moment: Moment) -> Bool {
         let time = kept.line.time
-        guard kept.line.isForwarded, kept.line.flaws.isEmpty, let (index, value) = keptSeries(of: kept.line, moment),
+        guard kept.line.isForwarded, kept.line.flaws.isEmpty, remote != nil || isRecent(kept.line, at: moment.wall),
+            let (index, value) = keptSeries(of: kept.line, moment),
             keepForeign(Array(kept.bytes), in: index, at: time, isEarlier: kept.line.agent == nil)
         else { return false }
         guard let value, isNew(index, at: time) else { return true }
@@ -1130,6 +1133,13 @@ package struct FeedState: ~Copyable, Sendable {
             return remoteSeries(of: source, .memory, nil, moment).map { ($0, Double(sample.resident)) }
         default: return nil
         }
+    }
+
+    /// Whether a line of an earlier run is recent enough to be kept: not older than three periods of its source.
+    private func isRecent(_ line: Line, at now: Timestamp) -> Bool {
+        guard let source = line.source.flatMap({ listedSource(named: $0) })?.index else { return false }
+        let time = WindowSpan.lookback(for: [sources.rhythm(of: source)], history: limits.history)
+        return now - line.time < max(time, sources.keep(source) ?? .zero)
     }
 
     /// The source of the feed with this name that is listed, and not an agent's of our fleet.

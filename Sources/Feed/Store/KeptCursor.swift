@@ -1,7 +1,7 @@
 internal import Reactor
 
-/// What a reader has yet to get of the kept lines: first the windows of each series, then the lines by their numbers, then
-/// those without a number here, in the order in which they came.
+/// What a reader has yet to get of the kept lines: first the windows of each series, then the lines without a number here in
+/// the order in which they came, then those with one.
 package struct KeptCursor: Sendable {
     /// The reader has the lines up to this number, and wants those above it: 0 for all, nil for none.
     private(set) var after: Int?
@@ -17,6 +17,9 @@ package struct KeptCursor: Sendable {
     private var nextWindows: Int?
     /// Series whose windows came since, from another agent or an earlier run.
     private var newWindows: Set<Int> = []
+
+    /// Whether windows come before lines. Where there is room for some lines only, values are worth more.
+    var windowsComeFirst = true
 
     /// Wants no kept lines.
     init() {}
@@ -34,12 +37,12 @@ package struct KeptCursor: Sendable {
         nextWindows = after == 0 || after < end - 1 ? 0 : nil
     }
 
-    /// It has the numbered lines from elsewhere, which has no others and no windows.
+    /// It has the lines with numbers from a journal, which has no others.
     ///
-    /// - Parameter after: the number of the last line that it had before.
+    /// - Parameter sequence: the number of the last line of this run that it had before; 0 if it has none of this run.
     mutating func oweUnnumbered(after sequence: Int, of kept: borrowing KeptLines) {
         nextArrival = kept.arrival(after: sequence)
-        nextWindows = 0
+        if sequence == 0 { nextWindows = 0 }
     }
 
     mutating func skipWindows() { (nextWindows, newWindows) = (nil, []) }
@@ -59,14 +62,37 @@ package struct KeptCursor: Sendable {
     // MARK: Reading
 
     /// How much to return at once.
-    package struct Most {
+    package struct Limit {
         // Bound: kept lines made for a reader at once | 64 KiB, or one line | the others are made when these are written
         package var bytes = 64 << 10
         package var lines = Int.max
-        /// Whether to return lines without a number and windows: these may be of sources that the reader does not know yet.
-        package var withArrivals = true
+        /// Whether to return windows and lines without a number: these may be of sources that the reader does not know yet.
+        package var includesNews = true
 
         package init() {}
+    }
+
+    /// The `kept` lines of one call.
+    private struct Batch {
+        let run: String
+        let moment: (wall: Timestamp, feed: Timestamp)
+        let limit: Limit
+        var lines: [UInt8] = []
+        var count = 0
+
+        /// Adds a `kept` line; false when there is no more room.
+        mutating func add(_ line: [UInt8]) -> Bool {
+            guard count == 0 || count < limit.lines && lines.count + line.count <= limit.bytes else { return false }
+            lines += line
+            count += 1
+            return true
+        }
+
+        /// Adds the newest line of a series if it still says something; false when there is no more room.
+        mutating func add(_ line: [UInt8], of index: Int, _ sequence: Int, in state: borrowing FeedState) -> Bool {
+            guard state.isCurrent(index, sequence, at: moment.feed, of: line) else { return true }
+            return add(ControlLine.kept(time: moment.wall, run: run, line: line))
+        }
     }
 
     /// Returns the next kept lines, each with its newline, and their number; no lines when there are no more for now.
@@ -75,46 +101,53 @@ package struct KeptCursor: Sendable {
     ///   - run: the run of the feed.
     ///   - moment: now, by the clock of the store and by that of the agent that the feed belongs to.
     mutating func next(
-        of state: borrowing FeedState, _ run: String, at moment: (wall: Timestamp, feed: Timestamp), atMost most: Most
+        of state: borrowing FeedState, _ run: String, at moment: (wall: Timestamp, feed: Timestamp), atMost limit: Limit
     ) -> (lines: [UInt8], count: Int) {
-        var (lines, count): ([UInt8], Int) = ([], 0)
-        /// Adds a line; false when there is no more room.
-        func add(_ line: [UInt8]) -> Bool {
-            guard count == 0 || count < most.lines && lines.count + line.count <= most.bytes else { return false }
-            lines += line
-            count += 1
-            return true
-        }
-        if most.withArrivals {
-            while let index = nextWindows {
-                if let line = state.windowsLine(of: index, in: run, at: moment), !add(line) { return (lines, count) }
-                nextWindows = index + 1 < state.seriesCount ? index + 1 : nil
-            }
-            for index in newWindows.sorted() {
-                if let line = state.windowsLine(of: index, in: run, at: moment), !add(line) { return (lines, count) }
-                newWindows.remove(index)
-            }
-        }
-        if let numbers {
-            let start = series
-            (self.numbers, series) = (nil, nil)
-            state.log.forEachNewest(in: numbers, from: start) { index, sequence, line in
-                guard state.isCurrent(index, sequence, at: moment.feed, of: line) else { return true }
-                if add(ControlLine.kept(time: moment.wall, run: run, line: line)) { return true }
-                (self.numbers, series) = (sequence..<numbers.upperBound, index)
+        var batch = Batch(run: run, moment: moment, limit: limit)
+        let hasRoom = (!windowsComeFirst || addWindows(of: state, to: &batch)) && addUnnumbered(of: state, to: &batch)
+        if hasRoom, addNumbered(of: state, to: &batch), !windowsComeFirst { _ = addWindows(of: state, to: &batch) }
+        return (batch.lines, batch.count)
+    }
+
+    /// - Returns: whether there is more room, as for the others.
+    private mutating func addWindows(of state: borrowing FeedState, to batch: inout Batch) -> Bool {
+        guard batch.limit.includesNews else { return true }
+        while let index = nextWindows {
+            if let line = state.windowsLine(of: index, in: batch.run, at: batch.moment), !batch.add(line) {
                 return false
             }
-            if self.numbers != nil { return (lines, count) }
+            nextWindows = index + 1 < state.seriesCount ? index + 1 : nil
         }
-        if most.withArrivals, let first = nextArrival, first < state.log.kept.nextArrival {
-            nextArrival = state.log.kept.nextArrival
-            state.log.kept.forEachArrival(from: first) { arrival, index, line in
-                guard state.isCurrent(index, 0, at: moment.feed, of: line) else { return true }
-                if add(ControlLine.kept(time: moment.wall, run: run, line: line)) { return true }
-                nextArrival = arrival
+        for index in newWindows.sorted() {
+            if let line = state.windowsLine(of: index, in: batch.run, at: batch.moment), !batch.add(line) {
                 return false
             }
+            newWindows.remove(index)
         }
-        return (lines, count)
+        return true
+    }
+
+    private mutating func addUnnumbered(of state: borrowing FeedState, to batch: inout Batch) -> Bool {
+        guard batch.limit.includesNews, let first = nextArrival, first < state.log.kept.nextArrival else { return true }
+        var next = state.log.kept.nextArrival
+        state.log.kept.forEachArrival(from: first) { arrival, index, line in
+            if batch.add(line, of: index, 0, in: state) { return true }
+            next = arrival
+            return false
+        }
+        nextArrival = next
+        return next == state.log.kept.nextArrival
+    }
+
+    private mutating func addNumbered(of state: borrowing FeedState, to batch: inout Batch) -> Bool {
+        guard let numbers else { return true }
+        var rest: (numbers: Range<Int>, series: Int)?
+        state.log.forEachNewest(in: numbers, from: series) { index, sequence, line in
+            if batch.add(line, of: index, sequence, in: state) { return true }
+            rest = (sequence..<numbers.upperBound, index)
+            return false
+        }
+        (self.numbers, series) = (rest?.numbers, rest?.series)
+        return rest == nil
     }
 }

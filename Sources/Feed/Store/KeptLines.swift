@@ -15,11 +15,11 @@ struct KeptLines: Sendable {
 
     private struct Kept {
         var line: [UInt8]
-        /// Its number among all foreign lines; nil for a line of our own.
+        /// Its number among all foreign lines; nil for a line with a number here.
         var arrival: Int?
     }
 
-    /// A line of an agent of a fleet that came as a kept one, and so has no number here.
+    /// A line of an agent of a fleet, or of an earlier run, that came as a kept one, and so has no number here.
     private struct Arrival {
         let series: Int32
         /// Its number among all foreign lines.
@@ -62,8 +62,12 @@ struct KeptLines: Sendable {
     /// The number of kept lines.
     var count: Int { lines.count }
 
-    /// The number of a series' newest line; 0 for none.
-    func newest(of series: Int) -> Int { series < entries.count ? entries[series].sequence : 0 }
+    /// The number of a series' newest line; 0 for none, and for a line without a number here.
+    func newest(of series: Int) -> Int {
+        guard series < entries.count else { return 0 }
+        if entries[series].isKept, lines[Int32(truncatingIfNeeded: series)]?.arrival != nil { return 0 }
+        return entries[series].sequence
+    }
 
     /// Sets the agent of a fleet that a new series belongs to; −1 for none.
     mutating func setOwner(_ owner: Int32, of series: Int) {

@@ -69,7 +69,7 @@ struct RemoteFeed: Sendable {
     }
 
     /// Whether it has sent the kept lines that were there when it greeted.
-    var hasSentKept: Bool { keptEnd == 0 || lastKept >= keptSequence }
+    var hasSentKept: Bool { keptEnd == 0 || max(lastKept, lastSequence) >= keptSequence }
 
     /// Applies a line's statements about the agent itself.
     mutating func apply(_ line: Line) {

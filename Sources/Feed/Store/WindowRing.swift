@@ -129,6 +129,11 @@ package struct WindowRing: Sendable {
         return true
     }
 
+    /// A value of this run is newer, whatever the clock was before.
+    private mutating func forgetEarlierRun() {
+        if past?.lastSequence == 0 { past = nil }
+    }
+
     /// Emits a line for every changed window that has ended, by ascending index, and drops those outside the history.
     ///
     /// `emit` gets the window as it is; its `revision` is the number of its earlier lines. Dropped are windows that
@@ -187,14 +192,17 @@ package struct WindowRing: Sendable {
             // A window line counts the values of its own run.
             case .earlierRun:
                 windows[position] = Window(index: index, value: value, time: time, sequence: sequence)
-                windows[position].isDirty = false
-            case nil: windows[position].add(value, time: at, sequence: sequence)
+                forgetEarlierRun()
+                markDirty(position)
+            case nil:
+                windows[position].add(value, time: at, sequence: sequence)
+                if !windows[position].isDirty { markDirty(position) }
             }
-            if !windows[position].isDirty { markDirty(position) }
         } else {
             guard windows.count - head < capacity else { return .full }
             windows.insert(Window(index: index, value: value, time: time, sequence: sequence), at: position)
             if position == head { firstExpiry = end.addingSaturated(history) }
+            forgetEarlierRun()
             markDirty(position)
         }
         current = position
@@ -248,7 +256,9 @@ package struct WindowRing: Sendable {
     @inline(__always)
     private mutating func emitSuccessor(of position: Int, _ now: Int64, _ scale: BandScale?, _ emit: (Window) -> Void) {
         // A dirty one is emitted in its turn, at the latest when it has ended.
+        // A restored one had its line elsewhere.
         guard let scale, position + 1 < windows.count, !windows[position + 1].isDirty,
+            windows[position + 1].restored == nil,
             windows[position + 1].trend != trend(of: position + 1, scale, now)
         else { return }
         emitLine(position + 1, now, scale, emit)

@@ -11,15 +11,16 @@ package final class RecordedState: @unchecked Sendable {
     /// Whether a line with a number was added.
     private var hasBegun = false
     /// `kept` lines that the runs before have left, which the store does not have yet.
-    private var left: [[UInt8]] = []
+    private var inherited: [[UInt8]] = []
     /// The line that the store takes now.
     private var next: RecordedLine?
 
-    // Bound: lines held while the state of a recording is computed | 1 MiB, and 8 MiB of kept lines | dropped as by an
-    //   agent
-    package init(on loop: EventLoop) {
-        var limits = FeedState.Limits()
-        limits.logCapacity = 1 << 20
+    // Bound: lines held while the state of a recording is computed | 1 MiB, and what an agent keeps of kept lines, series
+    //   and windows, twice where runs meet | dropped as by an agent
+    /// - Parameter limits: those of the store that the state is for, which it also holds.
+    package init(on loop: EventLoop, limits: FeedState.Limits) {
+        var limits = limits
+        (limits.logCapacity, limits.data) = (1 << 20, nil)
         store = EventStore(
             on: loop, wall: clock, identity: AgentIdentity(run: "replay", version: "", started: clock.now),
             limits: limits, isRecording: true)
@@ -43,7 +44,7 @@ package final class RecordedState: @unchecked Sendable {
         if case .other(let relayed) = line {
             switch relayed.line.body {
             case .hello(let hello):
-                if hello.run != run { left = pieces.dropFirst().reversed() }
+                if hello.run != run { inherited = pieces.dropFirst().reversed() }
                 return relay(line)
             case .stats: return relay(line)
             case .bye, .refusal: return
@@ -71,17 +72,12 @@ package final class RecordedState: @unchecked Sendable {
     ///
     /// - Returns: whether there is more of it.
     package func takeOver() -> Bool {
-        guard let piece = left.popLast() else { return false }
+        guard let piece = inherited.popLast() else { return false }
         for line in Self.lines(in: piece, of: run, at: clock.now) { relay(.other(line)) }
         return true
     }
 
-    /// The state as `kept` lines of a run: lines of another run have no number in it.
-    func lines(of run: String, at time: Timestamp) -> [RelayedLine] {
-        pieces.dropFirst().flatMap { Self.lines(in: $0, of: run, at: time) }
-    }
-
-    /// The `kept` lines of a piece as those of a run.
+    /// The `kept` lines of a piece as those of a run: lines of another run have no number in it.
     package static func lines(in piece: [UInt8], of run: String, at time: Timestamp) -> [RelayedLine] {
         var lines: [RelayedLine] = []
         piece.withUnsafeBytes { piece in
@@ -90,9 +86,9 @@ package final class RecordedState: @unchecked Sendable {
         return lines
     }
 
-    /// The statistics of the endpoints and the states of the sources; nil before a run.
-    func stats(at time: Timestamp) -> RelayedLine? {
-        guard let greeting = pieces.first, let end = greeting.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+    /// The statistics of the endpoints and the states of the sources, which the first piece has.
+    static func stats(in greeting: [UInt8], at time: Timestamp) -> RelayedLine? {
+        guard let end = greeting.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
         let bytes = greeting[(end + 1)...].dropLast()
         return (try? LineDecoder.decode(bytes)).map { line in
             var line = line

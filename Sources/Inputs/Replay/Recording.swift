@@ -41,9 +41,9 @@ final class Recording {
     private(set) var oddity: Oddity?
 
     /// - Parameter hasOlder: whether the recording is a journal, which drops old lines.
-    init(from: Timestamp?, hasOlder: Bool, on loop: EventLoop) {
+    init(from: Timestamp?, hasOlder: Bool, on loop: EventLoop, limits: FeedState.Limits) {
         self.from = from
-        state = from.map { _ in RecordedState(on: loop) }
+        state = from.map { _ in RecordedState(on: loop, limits: limits) }
         self.hasOlder = hasOlder
         slice = TimeSlice(of: loop)
     }
@@ -184,8 +184,11 @@ final class Recording {
             guard let run, bye.run == run, hello == nil, from == nil else { return nil }
             return .other(relayed)
         case .refusal: return nil
-        // From a socket or a page: before the numbered lines.
-        case .kept where hello == nil && from == nil: return hasHello ? .other(relayed) : nil
+        // From a socket or a page.
+        case .kept where from != nil:
+            state?.add(.other(relayed))
+            return nil
+        case .kept where hello == nil: return hasHello ? .other(relayed) : nil
         default:
             guard let sequence = line.seq, isNumber(sequence), isNew(sequence), isWanted(line.time, .other(relayed))
             else {
@@ -213,8 +216,10 @@ final class Recording {
         hello.line.time = time
         queue.append(line)
         if let state, let run {
-            queue += state.lines(of: run, at: time).reversed().map { .other($0) }
-            stats = state.stats(at: time) ?? stats
+            let pieces = state.pieces
+            let kept = pieces.dropFirst().flatMap { RecordedState.lines(in: $0, of: run, at: time) }
+            queue += kept.reversed().map { .other($0) }
+            stats = pieces.first.flatMap { RecordedState.stats(in: $0, at: time) } ?? stats
             self.state = nil
         }
         if var stats {

@@ -48,7 +48,7 @@ package actor ReplayInput {
             let stream = try await open().value
             defer { stream.close() }
             let journal = stream as? JournalStream
-            let recording = Recording(from: from, hasOlder: journal != nil, on: loop)
+            let recording = Recording(from: from, hasOlder: journal != nil, on: loop, limits: await store.limits)
             await store.setConnected(true)
             try await play(Playback(recording, clock), from: stream)
             clock.stop()

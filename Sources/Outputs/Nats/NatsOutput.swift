@@ -232,25 +232,25 @@ package actor NatsOutput {
     private func beginKept() async {
         kept.left = max(Self.leastKept, published / Self.keptShare)
         published = 0
-        if await nextOfKept() == nil { kept.next = await store.keptCursor }
+        if await nextOfKept(atMost: 1) == nil { kept.next = await store.keptCursor }
         // Until there are any, with each greeting.
-        let hasAny = await nextOfKept() != nil
+        let hasAny = await nextOfKept(atMost: 1) != nil
         nextKept = hasAny ? loop.clock.now.advanced(by: Self.keptPeriod) : nil
     }
 
     /// The next kept lines; nil when there are no more.
-    private func nextOfKept() async -> (lines: [UInt8], count: Int, next: KeptCursor)? {
+    private func nextOfKept(atMost lines: Int) async -> (lines: [UInt8], count: Int, next: KeptCursor)? {
         guard let cursor = kept.next else { return nil }
-        var most = KeptCursor.Most()
-        (most.lines, most.bytes) = (kept.left, batch.roomForKept)
-        let some = await store.keptLines(at: cursor, atMost: most)
+        var limit = KeptCursor.Limit()
+        (limit.lines, limit.bytes) = (lines, batch.roomForKept)
+        let some = await store.keptLines(at: cursor, atMost: limit)
         return some.count > 0 ? some : nil
     }
 
     /// Adds the next kept lines to the batch.
     private func addKept() async {
         mayAddKept = false
-        guard let some = await nextOfKept() else {
+        guard let some = await nextOfKept(atMost: kept.left) else {
             kept = (nil, 0)
             return
         }

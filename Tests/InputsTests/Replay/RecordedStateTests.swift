@@ -24,7 +24,7 @@ import Testing
     }
 
     private static func state(of feed: String, on loop: EventLoop, as run: String = "r1") -> [Line.Kept] {
-        let state = RecordedState(on: loop)
+        let state = RecordedState(on: loop, limits: .init())
         state.add(Array(feed.utf8))
         let time = ReplayStage.began + .seconds(1_000)
         return state.pieces.dropFirst().flatMap { RecordedState.lines(in: $0, of: run, at: time) }.compactMap {
@@ -171,6 +171,24 @@ import Testing
                 if case .end = delivery { break }
             }
             #expect(count == 1 && stage.numbered.compactMap(\.seq) == [10])
+            // Also from a later time.
+            let later = feed + Recorded.data(11, at: 60)
+            let state = Self.state(of: feed, on: loop)
+            #expect(state.map { $0.line.seq } == [3, 10])
+            let other = ReplayStage(on: loop, speed: .most)
+            let reader = await other.store.open("late", keptAfter: 0).0
+            try await other.play(ByteSource(Array(later.utf8)), from: ReplayStage.began + .seconds(55))
+            var numbers: [Int] = []
+            while let delivery = await other.store.dequeue(for: reader) {
+                if case .end = delivery { break }
+                guard case .kept(let lines) = delivery else { continue }
+                for line in lines.split(separator: 0x0A) {
+                    if case .kept(let kept) = try LineDecoder.decode(line).body { numbers.append(kept.line.seq ?? 0) }
+                }
+            }
+            // Line 11 is newer than line 10.
+            #expect(numbers == [3])
+            #expect(other.numbered.compactMap(\.seq) == [11])
         }
     }
 }

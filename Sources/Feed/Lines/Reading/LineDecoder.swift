@@ -23,7 +23,7 @@ package enum LineDecoder {
             let (decoded, flaws) = try LineMembers.with(line: bytes) { members throws(LineFault) in
                 let type = try members.string(.type)
                 var line = Line(
-                    // 0 is the number of a fleet's kept lines: those of its agents.
+                    // 0 is the number of kept lines of a fleet's agents, and of earlier runs.
                     seq: try members.intIfAny(.seq, from: isNested ? 0 : 1), time: try members.time(.time), type: type,
                     source: try members.stringIfAny(.source),
                     body: try body(type, members, in: line, isNested: isNested),
