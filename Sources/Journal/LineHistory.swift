@@ -48,4 +48,7 @@ package protocol LineHistory: AnyObject, Sendable {
     ///
     /// - Returns: nil when there are none.
     func page(_ query: JournalQuery, behind rowID: JournalPlace?, bytes: Int) throws(JournalFault) -> JournalPage?
+
+    /// Releases the file until it is read again. While it is open, closing the journal leaves files beside it.
+    func close()
 }

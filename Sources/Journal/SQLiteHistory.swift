@@ -91,7 +91,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         throw JournalFault(.disk, "it was replaced, and the log of the one before still lies beside it")
     }
 
-    private func close() { (opened, bounds) = (nil, nil) }
+    package func close() { (opened, bounds) = (nil, nil) }
 
     /// The range of row ids for the query's times; nil for none.
     private func bounds(

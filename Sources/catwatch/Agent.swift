@@ -69,6 +69,8 @@ actor Agent {
     private let lines: (any LineStore)?
     /// Reads the journal; simulations use it for HTTP readers of their own.
     nonisolated let history: JournalQueue?
+    /// Reads what readers need of the runs before.
+    private var restoring: Task<Void, any Error>?
     private let summaryRequest: Wakeup
     private let reloadRequest: Wakeup
     /// The time since a reload was first rejected; ends with the next one that works.
@@ -158,10 +160,8 @@ actor Agent {
                 try? await notices.run { _ throws(SystemError) in try platform.openStandard(STDERR_FILENO) }
             }
             startReports(sources, in: &group)
-            if let history {
-                group.addTask { try? await history.run() }
-                group.addTask { try? await self.restoreState(from: history) }
-            }
+            if let history { group.addTask { try? await history.run() } }
+            restoring = Task(executorPreference: loop) { try await self.restoreState() }
             startEndings(in: &group)
             group.addTask { try? await self.runSummaries() }
             group.addTask { try? await self.runReloads() }
@@ -313,8 +313,9 @@ actor Agent {
 
     /// Restores what new readers need of the runs before, from the journal: the newest lines and the windows of sources
     /// that are polled seldom. Those of other agents come from these.
-    private func restoreState(from history: JournalQueue) async throws {
-        guard !firstPlan.options.isRelay else { return }
+    private func restoreState() async throws {
+        guard let history, !firstPlan.options.isRelay else { return }
+        defer { release(history) }
         let (run, now) = (await store.run, platform.wall.now)
         let state = RecordedState(on: loop, limits: await store.limits)
         var reading = PastReading(
@@ -336,6 +337,9 @@ actor Agent {
             try await loop.sleep(for: .zero)
         }
     }
+
+    /// Lets the journal close without files beside it, unless readers are at it.
+    private func release(_ history: JournalQueue) { history.assumeIsolated { $0.release() } }
 
     /// Starts all outputs.
     private func startOutputs(_ view: ViewOutput?, at socket: ListeningSocket?, _ port: ListeningPort?) async {
@@ -557,6 +561,7 @@ actor Agent {
 
     /// Ends the feed, lets the outputs drain, and prints the result.
     private func wind(down stop: Stop) async -> Int32 {
+        restoring?.cancel()
         if stop == .complete { try? await store.complete() }
         await store.finish(stop.reason)
         await outputs.drain(within: stop == .complete ? nil : OutputRunner.drainTime)

@@ -154,7 +154,8 @@ import Testing
             let first = try await stage.catwatch(["-c", path])
             // A window of three seconds has closed.
             try await stage.wait(for: "windows") {
-                try await stage.finish(["--attach=\(socket)", "--once=ndjson"]).outputText.contains(#""rows":"#)
+                try await stage.finish(["--attach=\(socket)", "--once=ndjson"]).outputText.contains(
+                    #""series":"seldom","seconds":3,"rows":"#)
             }
             try await first.signal(SIGTERM)
             #expect(try await first.waitForExit() == .exited(0))

@@ -1214,7 +1214,7 @@ package actor EventStore {
     }
 
     /// How far back to look for the state before this run.
-    package var lookback: Duration { WindowSpan.lookback(for: state.statuses.map(\.rhythm), history: state.history) }
+    package var lookback: Duration { state.lookback }
 
     package var limits: FeedState.Limits { state.limits }
 

@@ -938,7 +938,9 @@ package struct FeedState: ~Copyable, Sendable {
             return sequence >= log.firstSequence || time().map { now - $0 < keep } ?? false
         }
         if let first = sources.firstOfAnswers(series[index].source) { return max(sequence, 0) >= first }
-        return sequence >= log.firstSequence || time().map { now - $0 < Self.longestKept } ?? false
+        if sequence >= log.firstSequence { return true }
+        let longest = max(Self.longestKept, lookback(of: SourceID(index: series[index].source)))
+        return time().map { now - $0 < longest } ?? false
     }
 
     /// The same for a line.
@@ -964,7 +966,8 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
-    // Bound: age of the newest line of a source without complete answers, such as a stream | a day | left out
+    // Bound: age of the newest line of a source without complete answers, such as a stream | a day, or three periods | left
+    //   out
     private static let longestKept = Duration.seconds(86_400)
 
     /// Keeps the line of an agent's event, which has no number here, if it is its series' newest.
@@ -1135,11 +1138,22 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
-    /// Whether a line of an earlier run is recent enough to be kept: not older than three periods of its source.
+    /// Whether a line of an earlier run is recent enough to be kept. The clock may have been ahead then.
     private func isRecent(_ line: Line, at now: Timestamp) -> Bool {
-        guard let source = line.source.flatMap({ listedSource(named: $0) })?.index else { return false }
-        let time = WindowSpan.lookback(for: [sources.rhythm(of: source)], history: limits.history)
-        return now - line.time < max(time, sources.keep(source) ?? .zero)
+        guard let source = line.source.flatMap({ listedSource(named: $0) }), !isFuture(line.time, now) else {
+            return false
+        }
+        return now - line.time < lookback(of: source)
+    }
+
+    /// How far back to look for the lines of a source in earlier runs.
+    private func lookback(of source: SourceID) -> Duration {
+        max(WindowSpan.lookback(for: rhythm(of: source), history: limits.history), sources.keep(source.index) ?? .zero)
+    }
+
+    /// The same for all sources.
+    var lookback: Duration {
+        statuses.compactMap { source(named: $0.source) }.map { lookback(of: $0) }.max() ?? limits.history
     }
 
     /// The source of the feed with this name that is listed, and not an agent's of our fleet.

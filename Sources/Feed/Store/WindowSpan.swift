@@ -12,14 +12,21 @@ package struct WindowSpan: Sendable, Equatable {
     //   at most | dropped
     static let most = 120
 
-    // Bound: how far back the state before a run, or before the time to play back from, is looked for | three times the
-    //   longest period, a day at most | older lines and windows are not there
-    /// How far back to look for the newest lines and the windows of sources, in a journal or a recording.
+    // Bound: how far back a recording is read for the state before the time to play back from | three times the longest
+    //   period, a day at most | older lines and windows are not there
+    /// How far back to look for the newest lines and the windows of sources in a recording.
     ///
     /// - Parameter history: the least time.
     package static func lookback(for rhythms: some Sequence<Rhythm>, history: Duration) -> Duration {
-        let periods = rhythms.map { if case .every(let period) = $0 { min(period, longest) } else { Duration.zero } }
-        return min(max(history, (periods.max() ?? .zero) * 3), longest)
+        min(rhythms.map { lookback(for: $0, history: history) }.max() ?? history, longest)
+    }
+
+    // Bound: how far back a journal is read for the state of the run before | three times the longest period, or a source's
+    //   `keep`; 30 days at most | older lines and windows are not there
+    /// How far back to look for the newest lines and the windows of a source.
+    static func lookback(for rhythm: Rhythm, history: Duration) -> Duration {
+        guard case .every(let period) = rhythm else { return history }
+        return max(history, min(period, .seconds(10 * 86_400)) * 3)
     }
 
     /// - Parameters:

@@ -83,6 +83,12 @@ package actor JournalQueue {
         return ticket
     }
 
+    /// Releases the file until the next request, unless there is one.
+    package func release() {
+        guard orders.isEmpty, worker.start() else { return }
+        loop.leave(to: worker) { [history] in history.close() }
+    }
+
     /// Cancels a request.
     package func cancel(_ ticket: Ticket) { _ = remove(ticket) }
 

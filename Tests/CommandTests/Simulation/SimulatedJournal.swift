@@ -252,6 +252,8 @@ final class SimulatedJournal: @unchecked Sendable {  // touched on one loop only
     }
 
     private final class History: LineHistory, @unchecked Sendable {  // touched on one loop only
+        func close() {}
+
         private let journal: SimulatedJournal
         private let process: SimulatedProcess
 

@@ -275,7 +275,10 @@ import Testing
                 try Self.earlier(Self.text("f", "gone"), at: harness.wall.now),
                 // Older than three periods.
                 try Self.earlier(Self.text("g"), at: harness.wall.now - .seconds(1_800)),
+                // Of a clock that was ahead.
+                try Self.earlier(Self.text("h"), at: harness.wall.now + .seconds(20)),
             ])
+            #expect(await harness.store.lookback == .seconds(1_800))
             func keys() async -> [String] {
                 let late = await Self.late(harness)
                 #expect(late.fault == nil)
@@ -349,6 +352,20 @@ import Testing
                 if case .data(let data) = $0.body { data.series } else { "" }
             }
             #expect(series == (0..<200).map { "fact/\($0)" })
+        }
+    }
+
+    @Test func aSourceThatIsPolledDailyIsKnownAfterDays() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Self.harness(on: loop)
+            _ = await harness.store.register(SourceDescription(name: "fact", rhythm: .every(.seconds(86_400))))
+            _ = await harness.store.register(SourceDescription(name: "kept", keep: .seconds(30 * 86_400)))
+            #expect(await harness.store.lookback == .seconds(30 * 86_400))
+            await harness.store.restore([
+                try Self.earlier(Self.text("a"), at: harness.wall.now - .seconds(200_000)),
+                try Self.earlier(Self.text("b", "kept"), at: harness.wall.now - .seconds(2_000_000)),
+            ])
+            #expect(await Self.late(harness).kept.count == 2)
         }
     }
 
