@@ -308,8 +308,8 @@ actor Agent {
         }
     }
 
-    // Bound: lines of a journal that are read for the state of the run before | the newest 64 MiB | older ones are left out
-    private static let mostRestored = 64 << 20
+    // Bound: lines of a journal that are read for the state of the run before | the newest 256 MiB | older ones are left out
+    private static let mostRestored = 256 << 20
 
     /// Restores what new readers need of the runs before, from the journal: the newest lines and the windows of sources
     /// that are polled seldom. Those of other agents come from these.
