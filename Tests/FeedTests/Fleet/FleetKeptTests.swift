@@ -171,6 +171,29 @@ import Testing
         }
     }
 
+    /// An agent may say anything of its rhythm: its lines still come.
+    @Test(arguments: ["0", "-1", "1e308", "1e-300", "86401", "31556952000"])
+    func anyRhythmIsTaken(every: String) async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await Self.stage(on: loop)
+            var peer = PeerScript(from: 100)
+            let row =
+                #""seconds":86400,"rows":[[\#(Self.start.microseconds / 86_400_000_000 * 86_400 - 86_400),1,1,1,1,1]]"#
+            await fleet.receive(
+                try Self.greeting(100, every: every) + [
+                    Self.kept(9, #""type":"window","source":"fact","series":"fact/b",\#(row)"#), Self.value(10, "a"),
+                    peer.fact(), peer.fact(2),
+                ])
+            try await loop.sleep(for: .seconds(2))
+            let got = await Self.late(fleet.store)
+            #expect(Self.keys(got.kept.filter { !$0.contains("rows") }) == ["a"])
+            #expect(got.lines.count { $0.contains(#""type":"fact""#) } == 2)
+            // Windows are a day wide at most; what is no time is none.
+            let isLong = 86_400...1e12 ~= Double(every) ?? 0
+            #expect(got.kept.count { $0.contains("rows") } == (isLong ? 1 : 0), "\(got.kept)")
+        }
+    }
+
     /// Windows of a source that is polled less often than the fleet's windows are wide.
     @Test func readersGetWindowsOfAnAgent() async throws {
         try await withLoop(virtual: true) { loop in
