@@ -4,8 +4,8 @@ package import Reactor
 /// The state of a recorded feed up to some line: the newest line of each series and the windows of slow sources, as a new
 /// reader of the feed would have got them then.
 ///
-/// A run begins with the state of the one before it. Unchecked: used on the loop only.
-package final class RecordedState: @unchecked Sendable {
+/// A run begins with the state of the one before it.
+package final class RecordedState: @unchecked Sendable {  // used on the loop only
     private let store: EventStore
     private let clock = LineClock()
     /// Whether a line with a number was added.
