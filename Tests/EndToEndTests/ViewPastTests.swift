@@ -13,6 +13,11 @@ import Testing
         return arguments + ["-e", "1h", "--history=1s"]
     }
 
+    /// The live graph has the new value, and the newest of the run before if that was read from the journal before the
+    /// answer came.
+    private static let live = #" n [12]\b"#
+
+
     /// Where the value stands that is read, and whether its window has different ones.
     private static func readOut(_ rows: [String]) -> (time: String, isOfMany: Bool)? {
         for row in rows {
@@ -31,7 +36,7 @@ import Testing
     /// Goes back to the run that is over, and comes back.
     private static func goBack(_ screen: ViewScreen) async throws {
         try await screen.wait(for: "▸ fact ")
-        try await screen.type("2", for: #" n 1\b"#)
+        try await screen.type("2", for: live)
         let past = try await screen.type("]", for: #"windows, 6 h(?s:.*) n 31\b"#)
         #expect(past.contains { $0.contains("┤") })
         let whole = try await screen.waitUntilGone("reading the journal")
@@ -52,7 +57,7 @@ import Testing
         #expect(place.isOfMany)
         try await screen.type(" ")
         try await screen.type("\u{1B}", for: #" n 31\b"#)
-        try await screen.type("[", for: #"60 m windows, 60 m(?s:.*) n 1\b"#)
+        try await screen.type("[", for: #"60 m windows, 60 m(?s:.*)"# + live)
         try await screen.type("1", for: "▸ fact ")
         try await screen.type("q")
         let left = try await screen.end()

@@ -139,6 +139,25 @@ import Testing
         #expect(windows(past).last == [-7, 4, 1, 4, 4])
     }
 
+    @Test func aValueOfAnEarlierRunThatTheBoardWasGivenIsCountedOnce() {
+        var script = FeedScript()
+        script.now = Self.at(-10)
+        script.hello(run: "now")
+        let old = Line(
+            seq: 0, time: Self.at(-100), type: "s", source: "s",
+            body: .data(.init(series: "s", value: 50, text: nil, data: nil, truncated: false)))
+        script.apply(nil, "kept", nil, .kept(Line.Kept(run: "now", line: old, bytes: Bytes([]))))
+        script.data("s", 1)
+        var past = PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[0], at: script.now, number: 1)
+        past.begin()
+        let lines = [
+            Self.hello("old"), Self.data(1, Self.at(-101), 49), Self.data(2, Self.at(-100), 50), Self.hello("now"),
+            Self.data(1, Self.at(-10), 1), Self.bye,
+        ]
+        _ = past.read(Self.bytes(lines))
+        #expect(windows(past) == [[-101, 49, 1, 49, 49], [-100, 50, 1, 50, 50], [-10, 1, 1, 1, 1]])
+    }
+
     @Test func whatTheBoardHasLetGoOfComesFromTheJournal() {
         var past = past()
         past.begin()

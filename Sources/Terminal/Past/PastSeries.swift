@@ -68,6 +68,8 @@ package struct PastSeries: Sendable {
     /// The last line that the board had of the current run, and the sequence numbers of its values.
     private let liveFrom: Int
     private let held: Set<Int>
+    /// The times of its values without a number, in microseconds: they are of an earlier run.
+    private let recalled: Set<Int64>
     /// The last line that has come since.
     private var newest: Int
     // Bound: a longer time of a series, in a terminal: windows | 2,884, half of them for the future, and the numbers of
@@ -122,6 +124,7 @@ package struct PastSeries: Sendable {
         run = board.hello?.run
         (liveFrom, newest) = (board.lastSequence, board.lastSequence)
         held = Set(board.points(of: index).lazy.map(\.sequence))
+        recalled = Set(board.points(of: index).lazy.filter { $0.sequence == 0 }.map(\.microseconds))
         slots = Array(repeating: Slot(index: .min), count: 2 * span.count + 4)
         horizon = window + Int64(span.count + 1)
         for point in board.points(of: index) {
@@ -233,7 +236,11 @@ package struct PastSeries: Sendable {
         lineBytes += length + 1
         if first == nil { first = line.time }
         guard slice.contains(line.time), lineBytes <= Self.answer else { return }
-        if lineRun == run, sequence > liveFrom || held.contains(sequence) { return }
+        if lineRun == run
+            ? sequence > liveFrom || held.contains(sequence) : recalled.contains(line.time.microseconds)
+        {
+            return
+        }
         if let one = said(by: line, sequence) { found.append(one) }
     }
 
