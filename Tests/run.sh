@@ -16,18 +16,22 @@ e2e       the quickstart, and the end-to-end tests of the release build
 threads   code with more than one thread, under Thread Sanitizer
 package   the Debian package, installed into an empty system
 
-Without a part: all of them but package; page and e2e side by side.
+Without a part: all of them but package; unit and e2e side by side, then page and threads.
 --long    all parts at full length, once an issue: package; Thread Sanitizer over all unit tests; 50,000 simulated worlds (400)
           and each patch of Tests/Bugs found by them; 1,000 kills of a journal's agent (40); all 17 trials with a broker (6) and
-          20 kills of its leader (3); full sizes of the random tests
+          20 kills of its leader (3); full sizes of the random tests; the page's screens in both themes on a desktop and a phone
+          (one each)
 --simulate=HOURS    nothing but simulated worlds, other ones each time
 
 The tests of a process in which none has begun or ended for three minutes (an hour with --long) have failed; they are named.
+A process is ended after 20 failures, as one fault may make many tests wait until their limits.
 Logs are in .build/tests.
 TEXT
 }
 export PYTHONDONTWRITEBYTECODE=1
-strict=(-Xswiftc -warnings-as-errors)
+# Neither debug information nor an index, which people want, and which take a quarter of a build's time: see Package.swift.
+export CATWATCH_CHECKS=1
+strict=(-Xswiftc -warnings-as-errors -Xswiftc -gnone --disable-index-store)
 release=(-c release --static-swift-stdlib --product catwatch "${strict[@]}")
 venv=.build/venv
 cores=$(nproc)
@@ -68,6 +72,7 @@ build_release() {
     swift build "${release[@]}"
     CATWATCH_BINARY=$(swift build "${release[@]}" --show-bin-path)/catwatch
     export CATWATCH_BINARY
+    check_linkage
     release_built=1
 }
 
@@ -126,14 +131,16 @@ run_lint() {
 run_build() {
     build_debug
     build_release
-    check_linkage
 }
 
 # Servers of others, for the tests that want one.
+python_made=
 use_python() {
+    if [[ -n $python_made ]]; then return; fi
     heading "python environment"
     Tests/venv.sh "$venv" Tests/python/requirements.txt
     export CATWATCH_PYTHON=$PWD/$venv/bin/python
+    python_made=1
 }
 
 # Every target but the end-to-end tests.
@@ -170,7 +177,7 @@ run_threads() {
         swift build --build-tests --sanitize=thread --scratch-path .build/threads "${strict[@]}"
         heading "Thread Sanitizer"
         mapfile -t targets < <(swift package --scratch-path .build/threads describe --type json |
-            python3 -c 'import json, sys; print(*(t["name"] for t in json.load(sys.stdin)["targets"] if t["type"] == "test"), sep="\n")')
+            python3 -c 'import json, sys; print(*(t["name"] for t in json.load(sys.stdin)["targets"] if t["name"].endswith("Tests")), sep="\n")')
         run_tests .build/threads --at-once "$cores" --logs .build/tests/threads "${targets[@]}"
     fi
 }
@@ -211,7 +218,8 @@ run_e2e() {
     "$venv/bin/python" Tests/python/validate_lines.py --expect-bye <.build/quickstart.ndjson
     [[ $(grep -c '^{"seq".*"type":"fact"' .build/quickstart.ndjson) == 3 ]]
     heading "end-to-end tests of $CATWATCH_BINARY"
-    run_tests .build --width $((cores * 2)) EndToEndTests
+    # They mostly wait.
+    run_tests .build --width $((cores * 5)) EndToEndTests
 }
 
 # Runs parts that mostly wait, or do not matter to each other, at the same time: the last one's output comes last.
@@ -289,9 +297,10 @@ elif ((${#parts[@]} > 0)); then
     for part in "${parts[@]}"; do "run_$part"; done
 else
     run_lint
-    run_build
-    run_unit
+    build_debug
+    use_python
+    # Of two parts one mostly waits, but for the release build, whose modules come one after the other.
+    side_by_side unit e2e
+    side_by_side page threads
     if [[ -n ${CATWATCH_LONG:-} ]]; then run_package; fi
-    side_by_side page e2e
-    run_threads
 fi

@@ -19,13 +19,13 @@ package struct WindowTwin {
 
     /// A window as the twin sees it, to be compared with the ring's.
     package struct Snapshot: Equatable {
-        let index: Int128
-        let last: Double
+        package let index: Int128
+        package let last: Double
         let lastTime: Int128
         let lastSequence: Int
-        let count: Int
-        let minimum: Double
-        let maximum: Double
+        package let count: Int
+        package let minimum: Double
+        package let maximum: Double
         let sum: Double
         let revision: Int
         let isDirty: Bool

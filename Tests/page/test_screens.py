@@ -1,6 +1,8 @@
 """Every screen at every size, in light and in dark: nothing sticks out, nobody is kept out."""
 
+import itertools
 import json
+import os
 import re
 
 import httpx
@@ -63,8 +65,13 @@ def filled(demo):
                 return demo
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("device", DEVICES)
+# Each device and each theme; with --long in all pairs.
+PAIRS = [("desktop", "light"), ("phone", "dark")]
+if os.environ.get("CATWATCH_LONG"):
+    PAIRS = list(itertools.product(DEVICES, ["light", "dark"]))
+
+
+@pytest.mark.parametrize("device, theme", PAIRS)
 @pytest.mark.parametrize("screen", SCREENS)
 def test_a_screen(filled, open_page, screen, device, theme):
     what = SCREENS[screen][1]

@@ -4,8 +4,8 @@
 usage: run_targets.py BUNDLE [--at-once N] [--width N] [--stalled S] [--logs FOLDER] TARGET …
 
 A target's process runs its tests one after the other, or --width of them at once. A process in which no test has begun or ended
-for --stalled seconds is killed, and the tests that it was running are named. What fails is printed, and the runner's summary;
-FOLDER/TARGET.log has everything. Exit code 1: a test failed, a process crashed or was killed, or a target ran no test."""
+for --stalled seconds is killed, and the tests that it was running are named. So is one with MOST failures, because each may have
+waited for long. What fails is printed, and the runner's summary; FOLDER/TARGET.log has everything. Exit code 1: a test failed, a process crashed or was killed, or a target ran no test."""
 import argparse
 import json
 import os
@@ -14,6 +14,8 @@ import signal
 import subprocess
 import sys
 import time
+
+MOST = 20
 
 
 class Run:
@@ -59,8 +61,9 @@ class Run:
         self.read()
         if status is not None: return True
         quiet = time.monotonic() - self.progress
-        if quiet < patience: return False
-        self.stalled = quiet
+        self.stalled = quiet >= patience and f"no test has begun or ended for {quiet:.0f} s"
+        self.stalled = self.stalled or len(self.issues) >= MOST and f"ended after {len(self.issues)} failures"
+        if not self.stalled: return False
         self.kill()
         self.process.wait()
         return True
@@ -78,7 +81,7 @@ class Run:
         print(f"-- {self.target}: {time.monotonic() - self.begun:.1f} s" + ("" if good else f", failed; all of it is in {self.log}"))
         for issue in self.issues: print("✘ " + issue.replace("\n", "\n    "))
         running = "; ".join(self.running.values()) or "no test"
-        if self.stalled: print(f"✘ no test has begun or ended for {self.stalled:.0f} s; running: {running}")
+        if self.stalled: print(f"✘ {self.stalled}; running: {running}")
         elif status < 0 or self.running:
             how = signal.Signals(-status).name if status < 0 else f"exit code {status}"
             print(f"✘ the process ended ({how}) while it ran: {running}")

@@ -25,6 +25,11 @@ if target == "Hangs":
     child = subprocess.Popen(["sleep", "600"], start_new_session=True)
     open(os.environ["CHILD"], "w").write(str(child.pid))
     time.sleep(600)
+if target == "Repeats":
+    for _ in range(100):
+        event("issueRecorded", "Expectation failed: too late", symbol="fail", testID=test)
+        time.sleep(0.05)
+        event("testStarted", testID=test)
 if target == "Chatters":
     while True:
         print("still here", flush=True)
@@ -72,6 +77,7 @@ def main():
             "Fails": "✘ Fails.Suite/works().*\n *Expectation failed", "None": "not a single test was run",
             "Crashes": "SIGABRT.*while it ran: Crashes.Suite/works(.|\n)*off by one", "Leaves": "exit code 0.*while it ran: Leaves.Suite/works",
             "Hangs": r"no test has begun or ended for 1 s; running: .*Hangs.Suite/works\(\).*\(7\)", "Chatters": "running: Chatters.Suite/works",
+            "Repeats": "too late(.|\n)*ended after 2[0-9] failures; running: Repeats.Suite/works",
         }.items():
             status, text, seconds = run("Works", target)
             need(status == 1, f"{target} is taken for good: {text}")

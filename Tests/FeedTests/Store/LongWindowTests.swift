@@ -52,20 +52,13 @@ import Testing
         await store.register(SourceDescription(name: "room", rhythm: .every(.seconds(seconds))))
     }
 
-    /// The windows of some values, computed anew: the closed ones that the history still shows.
-    private static func twin(_ values: [(time: Int64, value: Double)], width: Int64, count: Int64, now: Int64)
-        -> [[Double]]
-    {
-        var windows: [Int64: [Double]] = [:]
-        for (_, each) in values.enumerated().sorted(by: { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) })
-        {
-            windows[each.time / width * width, default: []].append(each.value)
+    /// The windows that a reader is given: those that have ended, and which the history shows.
+    private static func ended(in twin: WindowTwin, width: Int64, now: Int64) -> [[Double]] {
+        twin.snapshots.compactMap { window in
+            let start = Int64(window.index) * width
+            guard start + width <= now, start + width > now - 12 * width else { return nil }
+            return [Double(start), window.last, window.minimum, window.maximum, Double(window.count)]
         }
-        return windows.filter { $0.key + width <= now && $0.key + width > now - count * width }
-            .sorted { $0.key < $1.key }
-            .map { start, values in
-                [Double(start), values.last ?? 0, values.min() ?? 0, values.max() ?? 0, Double(values.count)]
-            }
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64]) func lateReadersGetTheWindowsOfADay(seed: UInt64) async throws {
@@ -76,19 +69,22 @@ import Testing
                 var random = SeededGenerator(seed: seed)
                 var period: Int64 = 600
                 var room = await Self.register(every: period, in: store)
-                var values: [(time: Int64, value: Double)] = []
-                var looks = 0
+                var twin = Self.twin(period)
+                var (looks, number) = (0, 0)
                 while loop.clock.now.nanoseconds < 86_400_000_000_000 {
                     try await loop.sleep(for: .milliseconds(Int64.random(in: 1...period * 1_300, using: &random)))
-                    let now = harness.wall.now
-                    let lag = random.next() % 4 == 0 ? Int64.random(in: 0...period * 14, using: &random) : 0
-                    let time = now - .seconds(lag)
-                    let value = Double(Int.random(in: -9...9, using: &random))
-                    let width = period * 1_000_000
-                    // What ended before the history is late.
-                    if (time.microseconds / width + 1) * width > now.microseconds - 12 * width {
-                        values.append((time.microseconds, value))
+                    if random.next() % 10 == 0 {
+                        // The store has dropped by now what the history shows no more.
+                        try await loop.sleep(for: .seconds(10))
+                        _ = twin.flush(now: harness.wall.now)
+                        harness.wall.step(by: .seconds(Int64.random(in: -14...14, using: &random) * period / 4))
                     }
+                    let now = harness.wall.now
+                    _ = twin.flush(now: now)
+                    let lag = random.next() % 4 == 0 ? Int64.random(in: 0...period * 14, using: &random) : 0
+                    let (time, value) = (now - .seconds(lag), Double(Int.random(in: -9...9, using: &random)))
+                    number += 1
+                    _ = twin.record(value, time: time, sequence: number, now: now)
                     await store.publish([
                         Event(time: time, source: room, body: .data(Datum(key: Bytes("a".utf8), value: value))),
                         Event(
@@ -98,7 +94,7 @@ import Testing
                         let old = period
                         period = [90, 600, 599, 1_800].randomElement(using: &random) ?? 600
                         room = await Self.register(every: period, in: store)
-                        if period != old { values = [] }
+                        if period != old { twin = Self.twin(period) }
                     }
                     if random.next() % 3 == 0 {
                         // All windows that have ended are told by now.
@@ -108,8 +104,8 @@ import Testing
                         let shown = (late.keptWindows["room/a"] ?? []).map {
                             [Double($0.start.microseconds), $0.last, $0.min, $0.max, Double($0.count)]
                         }
-                        let expected = Self.twin(
-                            values, width: period * 1_000_000, count: 12, now: harness.wall.now.microseconds)
+                        let expected = Self.ended(
+                            in: twin, width: period * 1_000_000, now: harness.wall.now.microseconds)
                         #expect(
                             late.fault == nil && shown == expected,
                             "seed \(seed), look \(looks): \(shown), not \(expected)")
@@ -120,6 +116,10 @@ import Testing
                 #expect(looks > 20)
             }
         }
+    }
+
+    private static func twin(_ period: Int64) -> WindowTwin {
+        WindowTwin(width: .seconds(period), history: .seconds(12 * period))
     }
 
     @Test func whoResumesGetsWindowsOnlyIfTheLogHasForgottenSome() async throws {
