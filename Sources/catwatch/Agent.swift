@@ -161,7 +161,10 @@ actor Agent {
             }
             startReports(sources, in: &group)
             if let history { group.addTask { try? await history.run() } }
-            restoring = Task(executorPreference: loop) { try await self.restoreState() }
+            restoring = Task(executorPreference: loop) {
+                try await self.restoreState()
+                await view?.setRestored()
+            }
             startEndings(in: &group)
             group.addTask { try? await self.runSummaries() }
             group.addTask { try? await self.runReloads() }

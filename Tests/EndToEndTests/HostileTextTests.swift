@@ -58,6 +58,22 @@ import Testing
         }
     }
 
+    @Test func theNewestLinesOnATerminalAreEscaped() async throws {
+        try await Stage.run { stage in
+            let terminal = try Terminal()
+            let program = try await stage.catwatch([
+                "-u", stage.url("/fact"), "--text", "/fa\u{202E}ct\u{9B}2J", "-q", "--once=ndjson",
+            ]) { launch in
+                launch.output = .shared(terminal.shell)
+                launch.outputReader = terminal.screen
+            }
+            // There was no event.
+            #expect(try await program.waitForExit() == .exited(1))
+            let text = String(await program.outputText.filter { $0 != "\r\n" && $0 != "\r" })
+            #expect(text.contains("fa\\u202ect\\u009b2J") && Self.isHarmless(text), "\(text.debugDescription)")
+        }
+    }
+
     /// Names of files, and what is in them, on a terminal.
     @Test(arguments: [[], ["--explain"]])
     func aConfigurationIsCheckedHarmlessly(options: [String]) async throws {

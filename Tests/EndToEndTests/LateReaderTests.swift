@@ -188,6 +188,16 @@ import Testing
             try await stage.validate(hub.output, expectBye: false)
             try await agent.signal(SIGTERM)
             #expect(try await agent.waitForExit() == .exited(0))
+
+            // A single frame waits for what is read from the journal, although the source fails at once.
+            for _ in 0..<3 {
+                let newest = try await stage.finish(["-c", path, "--once=ndjson"])
+                #expect(lines(newest).count == 1, "\(newest.outputText)\(newest.errors)")
+                let frame = try await stage.finish(["-c", path, "--once"])
+                #expect(
+                    frame.outputText.split(separator: "\n").contains { $0.hasPrefix("  seldom ") },
+                    "\(frame.outputText)")
+            }
         }
     }
 }

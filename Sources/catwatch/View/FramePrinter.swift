@@ -1,4 +1,5 @@
 internal import Feed
+internal import Outputs
 internal import Reactor
 internal import Settings
 internal import Terminal
@@ -18,23 +19,30 @@ actor FramePrinter {
     private let loop: EventLoop
     private let wall: any WallClock
     private let isASCII: Bool
+    private let isTerminal: Bool
     private let rhythm: Rhythm
     private let settled: Wakeup
     private var isOver = false
+    /// Whether the store has the state that earlier runs left in a journal.
+    private var isRestored = false
+    private var reader: ReaderID?
     /// The most deliveries that are read once all sources have a result.
     private static let mostMore = 100
     /// The stream to write to, while `run` is active.
     private var stream: (any ByteStream)?
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
+    /// - Parameter isTerminal: whether lines are printed to a terminal, which must not obey them.
     init(
-        _ view: TerminalView, store: EventStore, on loop: EventLoop, wall: any WallClock, isASCII: Bool, rhythm: Rhythm
+        _ view: TerminalView, store: EventStore, on loop: EventLoop, wall: any WallClock, isASCII: Bool,
+        isTerminal: Bool, rhythm: Rhythm
     ) {
         self.view = view
         self.store = store
         self.loop = loop
         self.wall = wall
         self.isASCII = isASCII
+        self.isTerminal = isTerminal
         self.rhythm = rhythm
         settled = Wakeup(loop: loop)
     }
@@ -44,6 +52,12 @@ actor FramePrinter {
 
     /// Sets the owner of the agent's socket, to be shown; nil for the user's own socket.
     func setOwner(_ owner: String?) { view.owner = owner }
+
+    /// Lets a single frame be printed once all sources have a result.
+    func setRestored() async {
+        isRestored = true
+        if let reader { await store.interrupt(reader) }
+    }
 
     /// Prints until the feed ends, or the single frame is printed.
     ///
@@ -56,6 +70,7 @@ actor FramePrinter {
             self.stream = nil
         }
         let (reader, greeting) = await store.open("stdout", keptAfter: 0)
+        self.reader = reader
         apply(.greeting(greeting))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.read(reader) }
@@ -95,7 +110,10 @@ actor FramePrinter {
 
     /// Prints the newest line of each series; nothing when no agent was there.
     private func printLines() async throws {
-        for piece in await store.newestOfEach ?? [] { try await stream?.write(all: piece) }
+        for piece in await store.newestOfEach ?? [] {
+            let escaped = isTerminal ? piece.withUnsafeBytes { TerminalEscaper.escaped($0) } : nil
+            try await stream?.write(all: escaped ?? piece)
+        }
     }
 
     private func frame() -> [UInt8] {
@@ -127,11 +145,12 @@ actor FramePrinter {
     @discardableResult
     private func apply(_ delivery: Delivery) -> Bool { view.apply(delivery, now: wall.now) }
 
-    /// Whether every source has a result, listings are complete, and feeds of other agents have been replayed.
+    /// Whether every source has a result, listings are complete, feeds of other agents have been replayed, and earlier runs'
+    /// state is there.
     private var isSettled: Bool {
         let board = view.board
         // How much of a recording was read by now is arbitrary.
-        guard view.playback == nil, store.assumeIsolated({ $0.areAgentsReplayed }), let hello = board.hello,
+        guard isRestored, view.playback == nil, store.assumeIsolated({ $0.areAgentsReplayed }), let hello = board.hello,
             max(board.lastSequence, hello.firstSeq - 1) >= hello.nextSeq - 1
         else {
             return false

@@ -54,7 +54,8 @@ struct ViewOutput: Sendable {
             var rhythm = FramePrinter.Rhythm.every(options[\.interval])
             if case .once(let form) = mode { rhythm = .once(form, options[\.timeout] + .seconds(2)) }
             let printer = FramePrinter(
-                view, store: store, on: loop, wall: wall, isASCII: capabilities.isASCII, rhythm: rhythm)
+                view, store: store, on: loop, wall: wall, isASCII: capabilities.isASCII,
+                isTerminal: platform.outputIsTerminal, rhythm: rhythm)
             form = .frames(printer, isOnce: mode != .frames)
         case .ndjson, .none: return nil
         }
@@ -113,6 +114,11 @@ struct ViewOutput: Sendable {
         case .live(let session): await session.setConnection(connection)
         case .frames(let printer, _): await printer.setConnection(connection)
         }
+    }
+
+    /// The store has the state that earlier runs left in a journal, or there is none.
+    func setRestored() async {
+        if case .frames(let printer, _) = form { await printer.setRestored() }
     }
 
     /// Shows the owner of the agent's socket; nil for the user's own socket.
