@@ -320,7 +320,7 @@ actor Agent {
         guard let history, !firstPlan.options.isRelay else { return }
         defer { release(history) }
         let (run, now) = (await store.run, platform.wall.now)
-        let state = RecordedState(on: loop, limits: await store.limits)
+        let state = RecordedState(on: loop, limits: await store.limits, until: now + (await store.limits.interval))
         var reading = PastReading(
             from: .time(now - (await store.lookback), until: nil), nil, as: .lines, atMost: Self.mostRestored)
         reading: while true {
@@ -332,7 +332,7 @@ actor Agent {
             case .success(.bytes(let bytes)) where reading.next?.run != run: state.add(bytes)
             case .success: break reading
             }
-            while state.takeOver() { try await loop.sleep(for: .zero) }
+            while state.merge() { try await loop.sleep(for: .zero) }
         }
         // A piece at a time, as there may be thousands of lines.
         for piece in state.pieces.dropFirst() {

@@ -4,21 +4,32 @@ package import Reactor
 /// The state of a recorded feed up to some line: the newest line of each series and the windows of slow sources, as a new
 /// reader of the feed would have got them then.
 ///
-/// A run begins with the state of the one before it.
+/// The state of a run includes what the runs before it have left. That is merged only once it has doubled, because there may be
+/// thousands of short runs.
 package final class RecordedState: @unchecked Sendable {  // used on the loop only
     private let store: EventStore
     private let clock = LineClock()
     /// Whether a line with a number was added.
     private var hasBegun = false
-    /// `kept` lines that the runs before have left, which the store does not have yet.
+    /// Pieces of `kept` lines that the runs before have left, which the store does not have yet; the newest run's are last.
     private var inherited: [[UInt8]] = []
+    private var inheritedBytes = 0
+    /// The bytes beyond which they are merged.
+    private var mostInherited = leastMerged
+    private static let leastMerged = 1 << 20
+    private var isMerging = false
+    private let latest: Timestamp
     /// The line that the store takes now.
     private var next: RecordedLine?
 
-    // Bound: lines held while the state of a recording is computed | 1 MiB, and what an agent keeps of kept lines, series
-    //   and windows, twice where runs meet | dropped as by an agent
-    /// - Parameter limits: those of the store that the state is for, which it also holds.
-    package init(on loop: EventLoop, limits: FeedState.Limits) {
+    // Bound: lines held while the state of a recording is computed | 2 MiB, and three times what an agent keeps of kept
+    //   lines, series and windows | dropped as by an agent
+    /// - Parameters:
+    ///   - limits: those of the store that the state is for, which it also holds.
+    ///   - latest: lines with a later time are passed over: the clock was ahead.
+    package init(on loop: EventLoop, limits: FeedState.Limits, until latest: Timestamp = Timestamp(microseconds: .max))
+    {
+        self.latest = latest
         var limits = limits
         (limits.logCapacity, limits.data) = (1 << 20, nil)
         store = EventStore(
@@ -44,13 +55,14 @@ package final class RecordedState: @unchecked Sendable {  // used on the loop on
         if case .other(let relayed) = line {
             switch relayed.line.body {
             case .hello(let hello):
-                if hello.run != run { inherited = pieces.dropFirst().reversed() }
+                if hello.run != run { inherit() }
                 return relay(line)
             case .stats: return relay(line)
             case .bye, .refusal: return
             default: break
             }
         }
+        guard line.time <= latest else { return }
         clock.now = line.time(after: hasBegun ? clock.now : nil)
         hasBegun = true
         relay(line)
@@ -68,11 +80,28 @@ package final class RecordedState: @unchecked Sendable {  // used on the loop on
         }
     }
 
-    /// Takes over some of what the runs before have left, which may be much.
+    /// Adds what the run has left, which ends, to what those before it have.
+    private func inherit() {
+        while merge() {}
+        let left = store.assumeIsolated { $0.newestOfEach }?.dropFirst() ?? []
+        inherited += left.reversed()
+        inheritedBytes += left.reduce(0) { $0 + $1.count }
+        if isMerging { mostInherited = Self.leastMerged + 2 * inheritedBytes }
+        isMerging = false
+    }
+
+    /// Merges some of what the runs before have left, if it is much.
     ///
-    /// - Returns: whether there is more of it.
-    package func takeOver() -> Bool {
+    /// - Returns: whether there is more to merge.
+    package func merge() -> Bool {
+        isMerging = isMerging || inheritedBytes > mostInherited
+        return isMerging && mergeNext()
+    }
+
+    /// Values and windows of a newer run are not replaced.
+    private func mergeNext() -> Bool {
         guard let piece = inherited.popLast() else { return false }
+        inheritedBytes -= piece.count
         for line in Self.lines(in: piece, of: run, at: clock.now) { relay(.other(line)) }
         return true
     }
@@ -99,7 +128,7 @@ package final class RecordedState: @unchecked Sendable {  // used on the loop on
 
     /// What a new reader gets, without the events: `hello` and `stats`, then pieces of whole `kept` lines.
     package var pieces: [[UInt8]] {
-        while takeOver() {}
+        while mergeNext() {}
         return store.assumeIsolated { $0.newestOfEach } ?? []
     }
 

@@ -23,8 +23,10 @@ import Testing
             + "\n"
     }
 
-    private static func state(of feed: String, on loop: EventLoop, as run: String = "r1") -> [Line.Kept] {
-        let state = RecordedState(on: loop, limits: .init())
+    private static func state(
+        of feed: String, on loop: EventLoop, as run: String = "r1", until latest: Double = 1_000_000
+    ) -> [Line.Kept] {
+        let state = RecordedState(on: loop, limits: .init(), until: ReplayStage.began + .seconds(Int64(latest)))
         state.add(Array(feed.utf8))
         let time = ReplayStage.began + .seconds(1_000)
         return state.pieces.dropFirst().flatMap { RecordedState.lines(in: $0, of: run, at: time) }.compactMap {
@@ -97,6 +99,38 @@ import Testing
                         moved(Self.text(1, at: 73, "b"), "r2", 1),
                     ].sorted())
             #expect(kept.flatMap(\.windows).map(\.last) == [7] && kept.allSatisfy { $0.run == "r4" })
+        }
+    }
+
+    /// So many that merging the state at each of them would take minutes.
+    @Test(arguments: [1, 400]) func shortRunsAreMerged(length: Int) async throws {
+        try await withLoop(virtual: true) { loop in
+            let more = #","data":"\#(String(repeating: "d", count: length))""#
+            var (feed, last) = ("", "")
+            for run in 1...1_500 {
+                let time = Double(run) / 10
+                feed += Recorded.hello("r\(run)", at: time) + Self.stats([("fact", 60)], at: time)
+                feed += Self.text(1, at: time, "\(run)", more: more)
+                last = Self.text(2, at: time, "all", more: more)
+                feed += last
+            }
+            let kept = Self.state(of: feed, on: loop, as: "new").map { String(decoding: $0.bytes, as: UTF8.self) }
+            #expect(kept.count == 1_501)
+            let all = kept.filter { $0.contains(#""series":"fact/all""#) }
+            #expect(all == [#"{"seq":0"# + last.dropLast(2).dropFirst(8) + #","origin_run":"r1500","origin_seq":2}"#])
+        }
+    }
+
+    /// The clock was ahead when they were written.
+    @Test func linesOfLaterTimesDoNotHideOlderOnes() async throws {
+        try await withLoop(virtual: true) { loop in
+            var feed = Recorded.hello("r1", at: 0) + Self.stats([("fact", 60)])
+            feed += Self.text(1, at: 1, "a") + Self.text(2, at: 2, "b") + Self.text(3, at: 50, "b")
+            let kept = Self.state(of: feed, on: loop, as: "r2", until: 49)
+            #expect(kept.map(\.line.time).sorted() == [1, 2].map { ReplayStage.began + .seconds($0) })
+            #expect(
+                Self.state(of: feed, on: loop, as: "r2", until: 50).map(\.line.time).max() == ReplayStage.began
+                    + .seconds(50))
         }
     }
 
