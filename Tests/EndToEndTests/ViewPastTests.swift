@@ -17,7 +17,6 @@ import Testing
     /// answer came.
     private static let live = #" n [12]\b"#
 
-
     /// Where the value stands that is read, and whether its window has different ones.
     private static func readOut(_ rows: [String]) -> (time: String, isOfMany: Bool)? {
         for row in rows {

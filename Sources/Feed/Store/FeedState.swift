@@ -33,6 +33,8 @@ package struct FeedState: ~Copyable, Sendable {
     /// The number of values in the current batch that arrived after the line of their window.
     private var revisions = 0
     private var seriesShortage = Shortage()
+    /// When `removeOutdated` last looked.
+    private var lastSweep: LoopInstant?
     private var endpointShortage = Shortage()
     private var keptShortage = Shortage()
     /// The agent's own current failures by topic; the newest last.
@@ -523,7 +525,10 @@ package struct FeedState: ~Copyable, Sendable {
             return nil
         }
         // Every event of a series without room comes here: cheap when nothing was released.
-        if series.isFull(of: kind) { forget(Set(sources.released()), moment) }
+        if series.isFull(of: kind) {
+            forget(Set(sources.released()), moment)
+            removeOutdated(moment)
+        }
         lastGeneration += 1
         guard
             let index = series.add(
@@ -567,6 +572,22 @@ package struct FeedState: ~Copyable, Sendable {
             gone.formUnion(log.kept.oldest(atMost: most) { makesRoom($0) && series[$0].owner == owner })
         }
         removeSeries { index, _ in gone.contains(index) }
+    }
+
+    /// Makes room for series with values: those that their source no longer has, and whose windows the history no longer shows.
+    private mutating func removeOutdated(_ moment: Moment) {
+        guard remote == nil, lastSweep.map({ moment.now >= $0.advanced(by: .seconds(1)) }) ?? true else { return }
+        lastSweep = moment.now
+        let gone = Set(
+            series.indices.filter { index in
+                let each = series[index]
+                return each.source >= 0 && each.kind == .data && each.ring.held.isEmpty
+                    && !isCurrent(index, log.kept.newest(of: index), at: moment.wall) { each.ring.newest?.lastTime }
+            })
+        guard !gone.isEmpty else { return }
+        let owners = Set(gone.map { series[$0].owner })
+        removeSeries { index, _ in gone.contains(index) }
+        for owner in owners { fleet[closings: owner].remove { series[$0].source < 0 } }
     }
 
     /// The windows that are held of a source. Those of a relayed feed arrive as lines: of a source whose windows are not

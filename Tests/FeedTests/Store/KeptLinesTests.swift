@@ -450,6 +450,35 @@ import Testing
         }
     }
 
+    /// Values that a source no longer has make room for others, once the history shows none of their windows.
+    @Test func valuesThatAreGoneMakeRoom() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Self.harness(on: loop) { $0.series = 1_000 }
+            let store = harness.store
+            let other = await store.register(SourceDescription(name: "other"))
+            try await store.whileRunning {
+                for round in 0..<8 {
+                    let events = (0..<999).map {
+                        Self.event(harness.source, "\(round)/\($0)", value: 1, at: harness.wall.now)
+                    }
+                    await store.publish(events + [Self.event(other, nil, value: 2, at: harness.wall.now)])
+                    await store.completeAnswer(of: harness.source)
+                    let refused = await store.counts.refusedSeries
+                    // Three answers do not have those of the first round, and two minutes have passed.
+                    #expect(refused > 0 || round == 0)
+                    try await loop.sleep(for: .seconds(60))
+                }
+                let newest = await Self.newest(Self.late(harness).lines)
+                let refused = await store.counts.refusedSeries
+                await store.publish([Self.event(harness.source, "new", value: 1, at: harness.wall.now)])
+                #expect(await store.counts.refusedSeries == refused, "\(newest.count)")
+                try await loop.sleep(for: .seconds(20))
+                #expect(await Self.late(harness).windows.contains { $0.series == "fact/new" })
+                #expect(await Self.late(harness).windows.contains { $0.series == "other" })
+            }
+        }
+    }
+
     /// Texts whose kept lines are gone make room first.
     @Test func textsWithoutALineMakeRoomFirst() async throws {
         try await withLoop(virtual: true) { loop in
