@@ -15,10 +15,7 @@ package actor EventStore {
     package nonisolated let isRelay: Bool
     /// Whether the feed is a recording being played back, so that the wall clock shows the recorded time.
     package nonisolated let isRecording: Bool
-    private var readers: [ReaderID: StoreReader] = [:]
-    private var nextReader = 0
-    private let wakes: ReaderWakes
-    private var backpressure = Backpressure()
+    private let readers: StoreReaders
     private var ending: String?
     /// The oldest line of this run in a journal; nil without one.
     private var journalFirst: Int?
@@ -27,11 +24,6 @@ package actor EventStore {
     /// Inputs that wait for a journal's positions of agents; nil once it has given them, or without one.
     private var awaiting: [Wakeup]?
     private var journalOutage = Outage<Failure.Code>()
-    /// The time when readers were last greeted because of changed sources, and when they next will be.
-    private var lastNews: LoopInstant?
-    private var news: (timer: LoopTimer, due: LoopInstant)?
-    /// The greeting for readers that owe one at this next sequence number.
-    private var sharedGreeting: (next: Int, lines: [UInt8])?
     /// By source that carries agents: the callback for forgotten ones.
     private var farewells: [SourceID: @Sendable (String) -> Void] = [:]
     private let limitReached: Wakeup
@@ -56,7 +48,7 @@ package actor EventStore {
         state = FeedState(
             limits: limits, keepingLinesFor: isRecording ? .seconds(1 << 40) : limits.history,
             isRelay: isRelay || isRecording)
-        wakes = ReaderWakes(on: loop)
+        readers = StoreReaders(on: loop)
         limitReached = Wakeup(loop: loop)
     }
 
@@ -98,7 +90,9 @@ package actor EventStore {
     /// - Returns: the index of the first event not yet published.
     private func publish(_ batch: EventBatch, from first: Int, atMost growth: Int) -> Int {
         guard ending == nil else { return batch.count }
-        if batch.others.contains(where: { if case .agent = $0.body { true } else { false } }) { updateOutputs() }
+        if batch.others.contains(where: { if case .agent = $0.body { true } else { false } }) {
+            state.outputs = readers.outputs(before: state.log.nextSequence)
+        }
         let next = state.publish(batch, from: first, atMost: growth, at: closeSomeWindows())
         announce()
         return next
@@ -106,7 +100,7 @@ package actor EventStore {
 
     /// Closes windows whose time has come, at most a slice of them, before other lines; returns the time.
     private func closeSomeWindows() -> Moment {
-        state.hold(from: backpressure.heldFrom)
+        state.hold(from: readers.heldFrom)
         let moment = moment
         if state.notice(wall: moment.wall) { state.closeWindows(atMost: state.slice, at: moment) }
         return moment
@@ -141,9 +135,9 @@ package actor EventStore {
             if let deadline, deadline <= loop.clock.now { return false }
             let wakeup = Wakeup(loop: loop)
             let timer = deadline.map { loop.schedule(at: $0) { wakeup.signal() } }
-            backpressure.add(wakeup)
+            readers.add(wakeup)
             defer {
-                backpressure.remove(wakeup)
+                readers.remove(wakeup)
                 if let timer { loop.cancel(timer) }
             }
             try await wakeup.wait()
@@ -152,14 +146,7 @@ package actor EventStore {
     }
 
     /// Whether an input that can wait must wait for a lossless output.
-    package var isHeldBack: Bool { ending == nil && backpressure.isHeldBack(by: state.log) }
-
-    /// Waits until every lossless output has drained, including the run's `bye`, before a new run empties the log.
-    package func admitAll() async throws(CancellationError) {
-        try await waitForOutputs {
-            backpressure.heldFrom < state.log.nextSequence || backpressure.owesFarewell
-        }
-    }
+    package var isHeldBack: Bool { ending == nil && readers.areHeldBack(by: state.log) }
 
     /// Waits until the number of data events in `FeedState.Limits.data` has arrived.
     package func waitForLimit() async throws(CancellationError) { try await limitReached.wait() }
@@ -207,7 +194,7 @@ package actor EventStore {
         until deadline: LoopInstant? = nil, _ add: (Moment) -> Bool
     ) async throws(CancellationError) {
         while ending == nil {
-            state.hold(from: backpressure.heldFrom)
+            state.hold(from: readers.heldFrom)
             let hasMore = add(moment)
             announce()
             guard hasMore else { return }
@@ -256,15 +243,13 @@ package actor EventStore {
     package func finish(_ reason: String) {
         guard ending == nil else { return }
         ending = reason
-        if let news { loop.cancel(news.timer) }
-        wakes.callAll(linesBelow: state.log.nextSequence)
-        resumeInputs()
+        readers.finish()
         limitReached.signal()
     }
 
     /// Calls the readers that wait for the new lines.
     private func announce() {
-        wakes.announce(linesBelow: state.log.nextSequence)
+        readers.wakes.announce(linesBelow: state.log.nextSequence)
         if state.hasEnoughData { limitReached.signal() }
     }
 
@@ -387,18 +372,13 @@ package actor EventStore {
         _ name: String?, from start: ReaderStart = .oldest, keptAfter: Int? = nil, holdsInputs: Bool = false,
         call: (@Sendable () -> Void)? = nil
     ) -> (ReaderID, greeting: [UInt8]) {
-        let id = ReaderID(index: nextReader)
-        nextReader += 1
-        let reader = StoreReader(name: name, cursor: cursor(start), on: loop, call: call)
-        reader.kept = keptCursor(after: keptAfter, before: reader.cursor)
-        readers[id] = reader
-        if holdsInputs { backpressure.addHolder(reader) }
+        let reader = StoreReader(name: name, on: loop, call: call)
+        let id = readers.add(reader)
+        if holdsInputs { readers.setHolding(true, reader) }
         state.counts.readers = readers.count
-        if !state.hasBegun {
-            reader.owesGreeting = true
-            return (id, [])
-        }
-        return (id, greeting(isFiltered: false))
+        if !state.hasBegun { reader.owedGreeting = .run }
+        // Before the feed's run is known, all its lines are still to come.
+        return (id, move(id, to: state.hasBegun ? start : .oldest, isFiltered: false, keptAfter: keptAfter))
     }
 
     /// Reassigns an open reader to the output that replaces its owner, so that nothing is dropped in between.
@@ -416,37 +396,30 @@ package actor EventStore {
     }
 
     private func dequeue(for reader: StoreReader) -> Delivery? {
-        if let missing = reader.owedGap {
-            reader.owedGap = nil
-            return gap(missing)
-        }
+        if let missing = reader.owedGap.take() { return gap(missing) }
         // Only once the feed's run is known, or never will be.
-        if reader.owesGreeting || reader.owesNews, state.hasBegun || ending != nil {
-            let lines = newsGreeting(for: reader)
-            reader.owesGreeting = false
-            reader.owesNews = false
-            return .greeting(lines)
+        if reader.owedGreeting != .none, state.hasBegun || ending != nil {
+            return .greeting(
+                readers.greeting(for: reader, at: state.log.nextSequence) { greeting(isFiltered: $0) })
         }
         if reader.isInterrupted {
             reader.isInterrupted = false
             return .interrupted
         }
         if let lines = keptLines(for: reader) { return .kept(lines) }
-        switch state.log.read(from: reader.cursor) {
+        switch reader.read(state.log) {
         case .lines(let span):
-            reader.cursor = span.sequences.upperBound + 1
-            resumeInputs()
+            readers.resumeInputs(state.log)
             return .lines(span)
         case .gap(let missing):
-            reader.cursor = missing.upperBound + 1
-            resumeInputs()
+            readers.resumeInputs(state.log)
             return gap(missing)
         case .nothing:
             if let ending {
                 let last = state.log.nextSequence - 1
                 return .end(ControlLine.bye(time: wall.now, run: identity.run, lastSequence: last, reason: ending))
             }
-            wakes.wait(reader)
+            readers.wakes.wait(reader)
             return nil
         }
     }
@@ -459,18 +432,9 @@ package actor EventStore {
         return lines.isEmpty ? nil : lines
     }
 
-    /// A position in front of the kept lines that a reader wants.
-    ///
-    /// - Parameters:
-    ///   - after: it has the lines up to this number: 0 for none, nil if it wants no kept lines.
-    ///   - sequence: its next line.
-    private func keptCursor(after: Int?, before sequence: Int) -> KeptCursor {
-        KeptCursor(after: after, before: max(sequence, state.log.firstSequence), of: state.log.kept)
-    }
-
     /// A position in front of all kept lines that the log does not have, for `keptLines`: windows come last.
     package var keptCursor: KeptCursor {
-        var cursor = keptCursor(after: 0, before: 0)
+        var cursor = KeptCursor(after: 0, before: 0, of: state.log)
         cursor.windowsComeFirst = false
         return cursor
     }
@@ -482,17 +446,6 @@ package actor EventStore {
         var next = cursor
         let (lines, count) = next.next(of: state, identity.run, at: (wall.now, feedTime), atMost: limit)
         return (lines, count, next)
-    }
-
-    /// Returns the greeting that many readers get one after the other: encoded once, as long as no line is added in
-    /// between.
-    private func newsGreeting(for reader: StoreReader) -> [UInt8] {
-        guard !reader.isFiltered, !reader.owesGreeting else { return greeting(isFiltered: reader.isFiltered) }
-        let next = state.log.nextSequence
-        let lines = sharedGreeting.flatMap { $0.next == next ? $0.lines : nil } ?? greeting(isFiltered: false)
-        let isLast = !readers.values.contains { $0.owesNews && $0 !== reader }
-        sharedGreeting = isLast ? nil : (next, lines)
-        return lines
     }
 
     private func gap(_ missing: ClosedRange<Int>) -> Delivery {
@@ -508,7 +461,7 @@ package actor EventStore {
     /// received everything else.
     package func dequeueFarewell(for id: ReaderID) -> [UInt8]? {
         guard let farewell = readers[id]?.farewell.take() else { return nil }
-        resumeInputs()
+        readers.resumeInputs(state.log)
         return farewell
     }
 
@@ -528,75 +481,43 @@ package actor EventStore {
 
     /// Closes a reader; nothing waits for it any more.
     package func close(_ id: ReaderID) {
-        guard let reader = readers.removeValue(forKey: id) else { return }
-        wakes.forget(reader)
-        backpressure.removeHolder(reader)
+        readers.remove(id)
         state.counts.readers = readers.count
-        reader.wakeup?.signal()  // a task in `next` finds it closed
-        resumeInputs()
+        readers.resumeInputs(state.log)
     }
 
     /// Sends every reader a new `hello` and `stats` next, such as after the sources have changed; its position stays.
-    package func greetAll() {
-        oweNews()
-        wakes.callAll(linesBelow: state.log.nextSequence)
-    }
-
-    private func oweNews() {
-        sharedGreeting = nil
-        for reader in readers.values {
-            reader.awaitsNews = false
-            if !reader.owesGreeting { reader.owesNews = true }
-        }
-    }
+    package func greetAll() { readers.greetAll() }
 
     /// Makes a reader's current or next call of `next` return `interrupted`.
     package func interrupt(_ id: ReaderID) {
         guard let reader = readers[id] else { return }
         reader.isInterrupted = true
-        wakes.call(reader)
+        readers.wakes.call(reader)
     }
 
-    /// Moves a reader; returns the `hello` and `stats` with which its connection continues.
+    /// Moves a reader, which may have been away; returns the `hello` and `stats` with which its connection continues.
     ///
     /// - Parameters:
     ///   - start: the new position.
-    ///   - run: the run of that position; during another run, the reader gets all lines. Nil for any run.
     ///   - keptAfter: the reader first gets the kept lines above this number; nil for none.
     ///   - most: the most bytes of lines to replay, the newest ones. If it asked for older ones by sequence number, a
     ///     `gap` names those; otherwise `hello` gives the first one.
     /// - Returns: no bytes if the reader is owed a greeting anyway, which `next` returns.
     package func move(
-        _ id: ReaderID, to start: ReaderStart, of run: String? = nil, isFiltered: Bool, keptAfter: Int? = nil,
-        replaying most: Int = .max
+        _ id: ReaderID, to start: ReaderStart, isFiltered: Bool, keptAfter: Int? = nil, replaying most: Int = .max
     ) -> [UInt8] {
         guard let reader = readers[id] else { return [] }
         reader.isFiltered = isFiltered
-        reader.isAway = false
-        if !state.hasBegun {
-            reader.pendingStart = PendingStart(start: start, run: run)
-            reader.kept = keptCursor(after: keptAfter, before: 0)
-            return []
-        }
-        let isOfRun = run == nil || run == identity.run
-        let start = isOfRun ? start : .oldest
-        reader.cursor = cursor(start)
         let first = firstReplayed(of: most)
-        if reader.cursor < first {
-            if case .after = start { reader.owedGap = reader.cursor...(first - 1) }
-            reader.cursor = first
-        }
-        // Numbers of another run say nothing of this one's lines.
-        reader.kept = keptCursor(after: isOfRun ? keptAfter : keptAfter.map { _ in 0 }, before: reader.cursor)
-        if reader.owesGreeting { return [] }
-        reader.owesNews = false
-        return greeting(isFiltered: isFiltered, from: first)
+        reader.move(to: start, from: first, keptAfter: keptAfter, in: identity.run, of: state)
+        return state.hasBegun ? greet(reader, from: first) : []
     }
 
-    /// Pauses a reader, which reads older lines elsewhere, until `join` or `move`.
+    /// Pauses a reader, which reads older lines elsewhere, until `move`.
     package func sendAway(_ id: ReaderID) {
-        readers[id]?.isAway = true
-        resumeInputs()
+        readers[id]?.sendAway()
+        readers.resumeInputs(state.log)
     }
 
     /// Whether all lines from a position are in the log, or yet to come.
@@ -604,45 +525,13 @@ package actor EventStore {
         state.hasBegun && line.run == identity.run && line.sequence >= state.log.firstSequence
     }
 
-    /// Resumes a reader that was away, after the lines that it read elsewhere, which may be ahead of the log.
-    ///
-    /// - Parameters:
-    ///   - next: the next line. A `gap` names the lines missing from the log, or from the current run if that is
-    ///     another.
-    ///   - keptAfter: it first gets the kept lines above this number, as it has missed some; nil for none.
-    ///   - asked: the line behind which it asked for lines, if it wants kept lines: those without a number are in no
-    ///     journal. Nil for none.
-    /// - Returns: the `hello` and `stats` with which its connection continues; no bytes when `next` returns them, once
-    ///   the feed's run is known.
-    package func join(
-        _ id: ReaderID, at next: LineID, isFiltered: Bool, keptAfter: Int? = nil, asked: LineID? = nil
-    ) -> [UInt8] {
-        guard let reader = readers[id] else { return [] }
-        reader.isAway = false
-        reader.isFiltered = isFiltered
-        reader.kept = keptCursor(after: keptAfter, before: 0)
-        if !state.hasBegun {
-            reader.pendingStart = PendingStart(start: .after(next.sequence - 1), run: next.run)
-            return []
-        }
-        reader.owedGap = nil
-        (reader.owesGreeting, reader.owesNews) = (false, false)
-        let isOfRun = next.run == identity.run
-        reader.cursor = isOfRun ? next.sequence : 1
-        reader.kept = keptCursor(after: isOfRun ? keptAfter : keptAfter.map { _ in 0 }, before: reader.cursor)
-        if let asked {
-            reader.kept.oweUnnumbered(after: asked.run == identity.run ? asked.sequence : 0, of: state.log.kept)
-        }
-        return greeting(isFiltered: isFiltered)
-    }
-
-    /// Waits until readers have the rest of a run, before another one empties the log: for lossless outputs as long as
-    /// they take, for others at most `time`.
-    package func waitForReaders(atMost time: Duration) async throws(CancellationError) {
+    /// Waits until readers have the rest of a run, before another one empties the log: lossless outputs also its `bye`,
+    /// for as long as they take, others for at most `time`.
+    package func waitForReaders(atMost time: Duration = .zero) async throws(CancellationError) {
         try await waitForOutputs(until: loop.clock.now.advanced(by: time)) {
-            readers.values.contains { !$0.isAway && $0.cursor < state.log.nextSequence }
+            readers.present.contains { $0.cursor < state.log.nextSequence }
         }
-        try await waitForOutputs { backpressure.heldFrom < state.log.nextSequence }
+        try await waitForOutputs { readers.lacksLines(below: state.log.nextSequence) }
     }
 
     /// The sequence number of the first of the newest lines that have at most `most` bytes together; 0 for all.
@@ -660,37 +549,33 @@ package actor EventStore {
     ///   - fallback: the target when the log has dropped the lines: the reader gets a gap for those.
     /// - Returns: the sequence number of its next line.
     package func rewind(_ id: ReaderID, bytes: Int, notBefore first: Int, fallback: Int) -> Int {
-        guard let reader = readers[id] else { return first }
-        guard !reader.owesGreeting else { return reader.cursor }
-        let (sequence, isWhole) = state.log.line(bytes, before: reader.cursor)
-        reader.cursor = max(first, isWhole ? sequence : min(sequence, fallback))
-        return reader.cursor
-    }
-
-    private func cursor(_ start: ReaderStart) -> Int {
-        // A relayed feed's `stats` may count lines that are still to arrive.
-        start.cursor(first: state.log.firstSequence, next: state.log.nextSequence, asOf: state.asOf)
+        readers[id]?.rewind(bytes: bytes, notBefore: first, fallback: fallback, in: state.log) ?? first
     }
 
     /// Returns the current `hello` and `stats`, for a reader whose connection begins; no bytes when `next` returns
     /// them.
-    package func greeting(for id: ReaderID) -> [UInt8] {
-        guard let reader = readers[id], !reader.owesGreeting else { return [] }
-        reader.owesNews = false
-        return greeting(isFiltered: reader.isFiltered)
+    package func greeting(for id: ReaderID) -> [UInt8] { readers[id].map { greet($0) } ?? [] }
+
+    private func greet(_ reader: StoreReader, from first: Int = 0) -> [UInt8] {
+        if reader.owedGreeting == .run { return [] }
+        reader.owedGreeting = .none
+        return greeting(isFiltered: reader.isFiltered, from: first)
     }
 
     /// Returns the newest lines for a client that wants no later ones: `hello` and `stats` of a feed that begins with
     /// the first of these lines, then whole lines of at most `bytes` bytes, and a `gap` for those in between that never
     /// came.
     ///
+    /// - Parameters:
+    ///   - most: the most bytes of lines of the log.
+    ///   - mostKept: the most bytes of kept lines before those; nil for as many.
     /// - Returns: nil before the feed's run is known.
-    package func newest(bytes: Int) -> [Delivery]? {
+    package func newest(bytes most: Int, ofKept mostKept: Int? = nil) -> [Delivery]? {
         if !state.hasBegun { return nil }
-        var next = max(firstReplayed(of: bytes), state.log.firstSequence)
+        var next = max(firstReplayed(of: most), state.log.firstSequence)
         var deliveries = [Delivery.greeting(greeting(isFiltered: false, from: next))]
-        var kept = keptCursor(after: 0, before: next)
-        var room = bytes
+        var kept = KeptCursor(after: 0, before: next, of: state.log)
+        var room = mostKept ?? most
         while room > 0 {
             let (lines, count, behind) = keptLines(at: kept, atMost: .init())
             if count == 0 { break }
@@ -698,7 +583,7 @@ package actor EventStore {
             deliveries.append(.kept(lines))
             kept = behind
             // Values before graphs: windows have at most half of it.
-            if room <= bytes / 2 { kept.skipWindows() }
+            if room <= most / 2 { kept.skipWindows() }
         }
         while true {
             switch state.log.read(from: next) {
@@ -725,15 +610,11 @@ package actor EventStore {
     ///
     /// - Returns: nil before the feed's run is known.
     package var newestOfEach: [[UInt8]]? {
-        guard state.hasBegun else { return nil }
-        let next = state.log.nextSequence
-        var kept = keptCursor(after: 0, before: next)
-        var pieces = [greeting(isFiltered: false, from: next)]
-        while true {
-            let (lines, count, behind) = keptLines(at: kept, atMost: .init())
-            if count == 0 { return pieces }
-            pieces.append(lines)
-            kept = behind
+        newest(bytes: 0, ofKept: .max)?.compactMap { delivery in
+            switch delivery {
+            case .greeting(let lines), .kept(let lines): lines
+            default: nil
+            }
         }
     }
 
@@ -798,14 +679,14 @@ package actor EventStore {
         guard line.run == identity.run, let reader = readers[id] else { return }
         reader.durable = line.sequence
         journalFirst = first
-        resumeInputs()
+        readers.resumeInputs(state.log)
     }
 
     /// Sets whether a reader is a lossless output, for which inputs wait and unread lines are kept.
     package func setHolding(_ holds: Bool, of id: ReaderID) {
         guard let reader = readers[id] else { return }
-        if holds { backpressure.addHolder(reader) } else { backpressure.removeHolder(reader) }
-        resumeInputs()
+        readers.setHolding(holds, reader)
+        readers.resumeInputs(state.log)
     }
 
     /// Whether the store accepts no more events.
@@ -814,21 +695,6 @@ package actor EventStore {
     /// Sets the state of a reader's output for `agent` lines: `ok`, or a description of its fault.
     package func setState(_ text: String, of id: ReaderID) {
         readers[id]?.state = LineEncoder.cut(text, at: Line.Output.longest)
-    }
-
-    private func resumeInputs() {
-        guard backpressure.hasWaiting, ending != nil || !backpressure.isHeldBack(by: state.log) else { return }
-        backpressure.resume()
-    }
-
-    private func updateOutputs() {
-        state.outputs = readers.sorted { $0.key.index < $1.key.index }.compactMap { _, reader in
-            reader.name.map {
-                Line.Output(
-                    output: $0, state: reader.state, behind: state.log.nextSequence - reader.cursor,
-                    durable: reader.durable)
-            }
-        }
     }
 
     // MARK: Metrics and state
@@ -1021,7 +887,7 @@ package actor EventStore {
         let items = state.fleet.process(lines, from: id, by: message, at: moment)
         var batch = EventBatch()
         var hasKept = false
-        defer { if hasKept { wakes.callAll(linesBelow: state.log.nextSequence) } }
+        defer { if hasKept { readers.wakes.callAll() } }
         for item in items {
             switch item {
             case .kept(let line, let place, let isMissed):
@@ -1066,29 +932,7 @@ package actor EventStore {
     /// The same for changes to an agent's sources: at once, as long as they are rare.
     private func greetSoon(for id: MemberID) { greetSoon(at: state.fleet[id].newsTime(at: loop.clock.now)) }
 
-    /// Greets readers because the sources have changed, at most once a second: a thousand agents may start at once.
-    ///
-    /// - Parameter time: the time to do so; nil for as soon as possible.
-    private func greetSoon(at time: LoopInstant? = nil) {
-        guard ending == nil else { return }
-        let now = loop.clock.now
-        let due = max(time ?? now, lastNews.map { $0.advanced(by: .seconds(1)) } ?? now, now)
-        if let news {
-            guard due < news.due else { return }
-            loop.cancel(news.timer)
-        }
-        // Even the first is scheduled: more changes may follow in a moment.
-        let timer = loop.schedule(at: due) { [weak self] in
-            self?.assumeIsolated {
-                $0.news = nil
-                $0.lastNews = $0.loop.clock.now
-                $0.greetAll()
-            }
-        }
-        news = (timer, due)
-        guard due <= now.advanced(by: .seconds(1)) else { return }
-        for reader in readers.values { reader.awaitsNews = true }
-    }
+    private func greetSoon(at time: LoopInstant? = nil) { if ending == nil { readers.greetSoon(at: time) } }
 
     // MARK: Another agent's feed
 
@@ -1114,7 +958,7 @@ package actor EventStore {
 
     private func relay(atMost growth: Int, _ next: () -> RecordedLine?, refuse: (LineFault) -> Void) {
         guard ending == nil else { return }
-        state.hold(from: backpressure.heldFrom)
+        state.hold(from: readers.heldFrom)
         let moment = moment
         let start = state.log.totalCost
         var isNews = false
@@ -1134,8 +978,8 @@ package actor EventStore {
         }
         state.expire(at: moment.now)
         // Only at the end: a run begins with several lines, for which one greeting is enough.
-        if isNews { wakes.callAll(linesBelow: state.log.nextSequence) }
         announce()
+        if isNews { readers.wakes.callAll() }
     }
 
     /// Sets whether the connection to the attached agent is open.
@@ -1149,7 +993,7 @@ package actor EventStore {
             // Readers are greeted if the descriptions have changed.
             guard state.applyUnnumbered(line) else { return false }
             state.fitWindows(at: moment)
-            oweNews()
+            readers.oweNews()
             return true
         case .hello(let hello):
             let isFirst = !state.hasBegun
@@ -1162,15 +1006,15 @@ package actor EventStore {
             if isNew { return true }
             // The run has not ended after all: readers that keep runs are greeted.
             guard hadEnded else { return false }
-            for reader in readers.values where reader.durable != nil {
+            for reader in readers.keepers {
                 reader.farewell = nil
-                reader.owesNews = !reader.owesGreeting
+                reader.oweNews()
             }
             return true
         case .bye(let bye):
             _ = state.applyUnnumbered(line)
             guard bye.run == identity.run else { return false }
-            for reader in readers.values where reader.durable != nil { reader.farewell = Array(relayed.bytes) }
+            for reader in readers.keepers { reader.farewell = Array(relayed.bytes) }
             return true
         case .gap: _ = state.applyUnnumbered(line)
         case .kept(let kept):
@@ -1178,7 +1022,7 @@ package actor EventStore {
             if !kept.windows.isEmpty { return restore(kept, of: nil, at: moment) }
             if kept.line.seq == 0 { return state.keepForeign(kept, at: moment) }
             guard let sequence = state.keep(kept, at: moment) else { return false }
-            for reader in readers.values where !reader.isAway { reader.kept.owe(sequence) }
+            for reader in readers.present { reader.kept.owe(sequence) }
             return true
         default: state.relay(relayed, plain: plain, at: moment)
         }
@@ -1191,7 +1035,7 @@ package actor EventStore {
     /// - Returns: whether there are readers to get them.
     private func restore(_ kept: Line.Kept, of member: MemberID?, at moment: Moment) -> Bool {
         guard let index = state.restore(kept, of: member, at: moment) else { return false }
-        for reader in readers.values where !reader.isAway { reader.kept.oweWindows(of: index) }
+        for reader in readers.present { reader.kept.oweWindows(of: index) }
         return true
     }
 
@@ -1210,7 +1054,7 @@ package actor EventStore {
                 isNews = true
             }
         }
-        if isNews { wakes.callAll(linesBelow: state.log.nextSequence) }
+        if isNews { readers.wakes.callAll() }
     }
 
     /// How far back to look for the state before this run.
@@ -1220,23 +1064,10 @@ package actor EventStore {
 
     /// Starts a run.
     private func begin(_ hello: Line.Hello, isFirst: Bool) {
-        for reader in readers.values where !reader.isAway {
-            // A reader that was not greeted for the previous run has seen nothing of it, and gets no gap for it.
-            if !isFirst, !reader.owesGreeting {
-                let last = state.log.nextSequence - 1
-                if reader.cursor <= last { reader.owedGap = reader.cursor...last }
-                reader.owesGreeting = true
-            }
-            let isOfRun = isFirst && reader.pendingStart.map { $0.isOf(hello.run) } != false
-            reader.cursor = reader.pendingStart?.cursor(in: hello) ?? hello.firstSeq
-            reader.kept = KeptCursor(
-                after: isOfRun ? reader.kept.after : reader.kept.after.map { _ in 0 },
-                before: max(reader.cursor, hello.firstSeq), of: KeptLines(capacity: 0))
-            reader.pendingStart = nil
-            if reader.durable != nil { reader.durable = reader.cursor - 1 }
-        }
+        let old = isFirst ? nil : state.log.nextSequence - 1
         journalFirst = nil
         state.begin(with: hello)
+        for reader in readers.present { reader.begin(hello, after: old, in: state.log) }
         identity = AgentIdentity(
             run: hello.run, version: hello.app.version ?? "", started: hello.app.started ?? wall.now, host: hello.host)
     }

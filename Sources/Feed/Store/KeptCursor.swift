@@ -26,12 +26,11 @@ package struct KeptCursor: Sendable {
 
     /// - Parameters:
     ///   - after: it has the lines up to this number: 0 for none, nil if it wants no kept lines.
-    ///   - end: it gets the others from the log from this number on.
-    ///   - kept: the kept lines.
-    init(after: Int?, before end: Int, of kept: borrowing KeptLines) {
-        (self.after, self.end) = (after, end)
+    ///   - sequence: its next line, from which on it gets the log's.
+    init(after: Int?, before sequence: Int, of log: borrowing LineLog) {
+        (self.after, end) = (after, max(sequence, log.firstSequence))
         guard let after else { return }
-        nextArrival = kept.arrival(after: after)
+        nextArrival = log.kept.arrival(after: after)
         numbers = min(after.addingSaturated(1), end)..<end
         // One that resumes and has missed no lines has them.
         nextWindows = after == 0 || after < end - 1 ? 0 : nil

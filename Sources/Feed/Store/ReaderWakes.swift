@@ -57,20 +57,19 @@ final class ReaderWakes {
     /// Calls the readers that wait for lines below this number: now, or a little later.
     func announce(linesBelow next: Int) {
         newest = next
-        guard !waiting.isEmpty, !isScheduled, next > announced else { return }
+        guard !waiting.isEmpty, !isScheduled, next != announced else { return }
         let due = last.advanced(by: min(Self.longestPause, Self.cost * max(waiting.count, called)))
-        if due <= loop.clock.now { return callAll(linesBelow: next) }
+        if due <= loop.clock.now { return callAll() }
         isScheduled = true
         loop.schedule(at: due) { [weak self] in
             guard let self else { return }
             isScheduled = false
-            callAll(linesBelow: newest)
+            callAll()
         }
     }
 
-    /// Calls all waiting readers now, because of lines below this number or other news.
-    func callAll(linesBelow next: Int) {
-        newest = next
+    /// Calls all waiting readers now, because of announced lines or other news.
+    func callAll() {
         last = loop.clock.now
         announced = newest
         var toVisit = waiting

@@ -1,6 +1,6 @@
 internal import Reactor
 
-/// The store's state of one reader.
+/// One reader of the store: its position, and what else it has yet to get.
 final class StoreReader {
     /// Whether it waits to be called when there is more.
     enum Waiting: Equatable {
@@ -11,6 +11,25 @@ final class StoreReader {
         case called
     }
 
+    /// Where its lines come from.
+    private enum Position {
+        /// From the log, at `cursor`.
+        case log
+        /// From elsewhere, as they are older than the log: it gets nothing here until it is back.
+        case away
+        /// From this start in the log, once the feed's run is known.
+        case pending(ReaderStart)
+    }
+
+    /// The `hello` and `stats` that it has yet to get.
+    enum Greeting {
+        case none
+        /// New ones for changed sources.
+        case news
+        /// The first, or those of another run.
+        case run
+    }
+
     /// Its name in `agent` lines; nil to leave it out.
     var name: String?
     /// Called when there is more.
@@ -18,8 +37,9 @@ final class StoreReader {
     /// The wakeup of the task that reads by `next`; nil for a reader that is called.
     let wakeup: Wakeup?
     var waits = Waiting.no
+    private var position = Position.log
     /// The sequence number of its next line.
-    var cursor: Int
+    private(set) var cursor = 1
     /// The last sequence number that survives the process, for an output that reports it; later lines are kept for it.
     var durable: Int?
     /// The state of its output, for `agent` lines.
@@ -28,47 +48,101 @@ final class StoreReader {
     var kept = KeptCursor()
     /// Whether it is to be greeted soon, because of new sources; it gets kept lines that came since after that.
     var awaitsNews = false
-    /// Lines of an ended run that it has missed.
+    /// Lines that it has missed, such as of an ended run.
     var owedGap: ClosedRange<Int>?
-    /// Whether it has yet to get the first greeting, or that of another run.
-    var owesGreeting = false
-    /// Whether it has yet to get a new greeting for changed sources.
-    var owesNews = false
+    var owedGreeting = Greeting.none
     /// The `bye` that it has yet to get of a run that it has read, if it keeps runs.
     var farewell: [UInt8]?
     var isFiltered = false
-    /// Whether it reads lines older than the log elsewhere, and gets nothing here until it is back.
-    var isAway = false
-    /// The start that it asked for before the feed's run was known.
-    var pendingStart: PendingStart?
-    /// The first sequence number to hold for it, which also limits inputs.
-    var held: Int { durable.map { $0 + 1 } ?? cursor }
     /// Set by `interrupt`: the next call of `next` returns at once.
     var isInterrupted = false
 
-    init(name: String?, cursor: Int, on loop: EventLoop, call: (() -> Void)?) {
+    init(name: String?, on loop: EventLoop, call: (() -> Void)?) {
         self.name = name
-        self.cursor = cursor
         let wakeup = call == nil ? Wakeup(loop: loop) : nil
         self.wakeup = wakeup
         self.call = call ?? { wakeup?.signal() }
     }
-}
 
-/// A reader's requested start, and its run (nil for any): in another run it gets all lines.
-struct PendingStart {
-    var start: ReaderStart
-    var run: String?
+    /// The first sequence number to hold for it, which also limits inputs.
+    var held: Int { durable.map { $0 + 1 } ?? cursor }
 
-    /// Whether it is a start in this run.
-    func isOf(_ name: String) -> Bool { run == nil || run == name }
+    var isAway: Bool { if case .away = position { true } else { false } }
 
-    /// The sequence number of its first line in the run of this `hello`.
-    func cursor(in hello: Line.Hello) -> Int {
-        guard isOf(hello.run) else { return hello.firstSeq }
+    /// Moves to a position in the log, or to one that it takes once the feed's run is known.
+    ///
+    /// - Parameters:
+    ///   - first: the first line to replay. If it asked for older ones by sequence number, a gap names those.
+    ///   - keptAfter: it first gets the kept lines above this number; nil for none.
+    func move(
+        to start: ReaderStart, from first: Int, keptAfter: Int?, in run: String, of state: borrowing FeedState
+    ) {
+        guard state.hasBegun else {
+            position = .pending(start)
+            kept = KeptCursor(after: keptAfter, before: 0, of: state.log)
+            return
+        }
+        // A relayed feed's `stats` may count lines that are still to arrive.
+        let next = start.cursor(
+            in: run, first: state.log.firstSequence, next: state.log.nextSequence, asOf: state.asOf)
+        goOn(at: max(next, first), isOfRun: start.isOf(run), keptAfter: keptAfter, in: state.log)
+        switch start {
+        case .after where start.isOf(run) && next < first: owedGap = next...(first - 1)
+        case .at(_, let asked):
+            (owedGap, owedGreeting) = (nil, .none)
+            if let asked { kept.oweUnnumbered(after: asked.run == run ? asked.sequence : 0, of: state.log.kept) }
+        case .oldest, .newest, .after: break
+        }
+    }
+
+    /// - Parameter isOfRun: whether it asked for a position in this run: numbers of another one say nothing of this one's
+    ///   lines.
+    private func goOn(at sequence: Int, isOfRun: Bool, keptAfter: Int?, in log: borrowing LineLog) {
+        (position, cursor) = (.log, sequence)
+        kept = KeptCursor(after: isOfRun ? keptAfter : keptAfter.map { _ in 0 }, before: sequence, of: log)
+    }
+
+    func sendAway() { position = .away }
+
+    func oweNews() {
+        awaitsNews = false
+        if owedGreeting == .none { owedGreeting = .news }
+    }
+
+    /// Goes on in a run that begins.
+    ///
+    /// - Parameter old: the last line of the run before; nil for the feed's first run.
+    func begin(_ hello: Line.Hello, after old: Int?, in log: borrowing LineLog) {
+        // A reader that was not greeted for the previous run has seen nothing of it, and gets no gap for it.
+        if let old, owedGreeting != .run {
+            if cursor <= old { owedGap = cursor...old }
+            owedGreeting = .run
+        }
+        let start = if case .pending(let start) = position { start } else { ReaderStart.oldest }
         // A relayed feed's lines arrive one by one, from the oldest.
-        return max(
-            hello.firstSeq, start.cursor(first: hello.firstSeq, next: hello.nextSeq, asOf: hello.nextSeq - 1))
+        let next = start.cursor(in: hello.run, first: hello.firstSeq, next: hello.nextSeq, asOf: hello.nextSeq - 1)
+        goOn(
+            at: max(hello.firstSeq, next), isOfRun: old == nil && start.isOf(hello.run), keptAfter: kept.after, in: log)
+        if durable != nil { durable = cursor - 1 }
+    }
+
+    /// Reads the next lines of the log.
+    func read(_ log: borrowing LineLog) -> LineLog.Reading {
+        let reading = log.read(from: cursor)
+        switch reading {
+        case .lines(let span): cursor = span.sequences.upperBound + 1
+        case .gap(let missing): cursor = missing.upperBound + 1
+        case .nothing: break
+        }
+        return reading
+    }
+
+    /// Moves back by some bytes: see `EventStore.rewind`.
+    func rewind(bytes: Int, notBefore first: Int, fallback: Int, in log: borrowing LineLog) -> Int {
+        guard owedGreeting != .run else { return cursor }
+        let (sequence, isWhole) = log.line(bytes, before: cursor)
+        cursor = max(first, isWhole ? sequence : min(sequence, fallback))
+        return cursor
     }
 }
 
@@ -83,17 +157,32 @@ package enum ReaderStart: Sendable {
     case oldest
     /// At the next line that is added.
     case newest
-    /// After this sequence number.
-    case after(Int)
+    /// After this sequence number of this run (nil: any); in another run, at its oldest line.
+    case after(Int, run: String? = nil)
+    /// At this line, which may be ahead of the log; in another run, at its first. A `gap` names lines that the log lacks.
+    ///
+    /// - Parameter asked: the line behind which the reader, which has read older lines elsewhere, asked for some, if it
+    ///   wants kept lines: those without a number are in no journal.
+    case at(LineID, asked: LineID? = nil)
+
+    /// Whether it is a start in this run.
+    func isOf(_ name: String) -> Bool {
+        switch self {
+        case .oldest, .newest, .after(_, nil): true
+        case .after(_, let run?): run == name
+        case .at(let line, _): line.run == name
+        }
+    }
 
     /// The sequence number of the first line, in a feed that has these lines.
     ///
     /// - Parameter asOf: the last number that the feed has given, as far as it is known.
-    func cursor(first: Int, next: Int, asOf: Int) -> Int {
+    func cursor(in run: String, first: Int, next: Int, asOf: Int) -> Int {
         switch self {
-        case .oldest: first
-        case .newest: next
-        case .after(let sequence): min(max(0, sequence), asOf).addingSaturated(1)
+        case .newest: return next
+        case .after(let sequence, _) where isOf(run): return min(max(0, sequence), asOf).addingSaturated(1)
+        case .at(let line, _): return isOf(run) ? line.sequence : 1
+        case .oldest, .after: return first
         }
     }
 }

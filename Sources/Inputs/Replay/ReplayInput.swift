@@ -86,7 +86,7 @@ package actor ReplayInput {
             switch playback.pause {
             case .turn: try await loop.sleep(for: .zero)
             case .clock(let time): try await clock.wait(for: time)
-            case .run: try await store.admitAll()
+            case .run: try await store.waitForReaders()
             case .end: return
             case .bytes:
                 try await fill(playback.recording, from: stream)

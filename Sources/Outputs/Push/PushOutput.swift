@@ -114,7 +114,7 @@ package actor PushOutput {
         } else if hasConnected {
             await goBack(reader)
             // The next output knows nothing of the reading; its reader gets a gap instead.
-            if isAway { _ = await store.join(reader, at: LineID(run, first), isFiltered: false) }
+            if isAway { _ = await store.move(reader, to: .at(LineID(run, first)), isFiltered: false) }
         }
     }
 
@@ -174,7 +174,7 @@ package actor PushOutput {
             past = reading(from: first)
         } else if isAway {
             isAway = false
-            _ = await store.join(reader, at: LineID(run, first), isFiltered: false)
+            _ = await store.move(reader, to: .at(LineID(run, first)), isFiltered: false)
         }
         if target.sendsControl, past == nil { try await stream.write(all: await store.greeting(for: reader)) }
         let bound = LoopBound(stream)
@@ -272,7 +272,7 @@ package actor PushOutput {
         past = nil
         guard isAway, let next = reading.next else { return false }
         isAway = false
-        let greeting = await store.join(reader, at: next, isFiltered: false)
+        let greeting = await store.move(reader, to: .at(next), isFiltered: false)
         let now = await store.run
         if now != run {
             run = now

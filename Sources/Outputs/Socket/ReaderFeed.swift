@@ -200,19 +200,17 @@ final class ReaderFeed: @unchecked Sendable {
 
     /// Reads the log by its terms, with the `hello` and `stats` that come before.
     private func beginLog() -> [UInt8] {
-        let start: ReaderStart
-        var run: String?
-        switch terms.start {
-        case .oldest, .time: start = .oldest
-        case .newest: start = .newest
-        case .after(let sequence, let wanted): (start, run) = (.after(sequence), wanted)
-        }
+        let start: ReaderStart =
+            switch terms.start {
+            case .oldest, .time: .oldest
+            case .newest: .newest
+            case .after(let sequence, let run): .after(sequence, run: run)
+            }
         return answering(
             readers.store.assumeIsolated {
                 if terms.until != nil { goal = $0.nextSequence }
                 return $0.move(
-                    reader, to: start, of: run, isFiltered: filter != nil, keptAfter: terms.keptAfter,
-                    replaying: mostReplayed)
+                    reader, to: start, isFiltered: filter != nil, keptAfter: terms.keptAfter, replaying: mostReplayed)
             })
     }
 
@@ -314,8 +312,8 @@ final class ReaderFeed: @unchecked Sendable {
             if terms.keptAfter != nil, case .after(let sequence, let run) = terms.start {
                 asked = LineID(run ?? $0.run, sequence)
             }
-            let greeting = $0.join(
-                reader, at: next, isFiltered: filter != nil, keptAfter: keptAfter, asked: asked)
+            let greeting = $0.move(
+                reader, to: .at(next, asked: asked), isFiltered: filter != nil, keptAfter: keptAfter)
             return ($0.run, greeting)
         }
         if terms.until == nil || reading.end == nil {

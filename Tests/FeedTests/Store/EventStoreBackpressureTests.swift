@@ -193,7 +193,7 @@ import Testing
             await store.acknowledge(LineID("r1", 1), of: reader, first: 1)
             let counter = Counter()
             async let admitted: Void = {
-                try await store.admitAll()
+                try await store.waitForReaders()
                 counter.value += 1
             }()
             try await loop.sleep(for: .seconds(1))

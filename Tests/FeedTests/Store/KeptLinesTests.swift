@@ -317,8 +317,8 @@ import Testing
             func got(asked: LineID?) async -> Transcript {
                 let (reader, _) = await harness.store.open(nil)
                 await harness.store.sendAway(reader)
-                _ = await harness.store.join(
-                    reader, at: LineID("r1", next), isFiltered: false, keptAfter: next - 1, asked: asked)
+                _ = await harness.store.move(
+                    reader, to: .at(LineID("r1", next), asked: asked), isFiltered: false, keptAfter: next - 1)
                 var transcript = Transcript()
                 while let delivery = await harness.store.dequeue(for: reader) {
                     transcript.add(delivery, at: loop.clock.now)
@@ -602,12 +602,12 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let store = Self.relay(on: loop)
             let (waiting, _) = await store.open(nil, keptAfter: 0)
-            _ = await store.move(waiting, to: .after(1_500), of: "old", isFiltered: false, keptAfter: 1_500)
+            _ = await store.move(waiting, to: .after(1_500, run: "old"), isFiltered: false, keptAfter: 1_500)
             await store.relay([try Self.hello("r", 100), try Self.stats(), try Self.text(10, "a", run: "r")])
             let (other, _) = await store.open(nil, keptAfter: 0)
-            _ = await store.move(other, to: .after(1_500), of: "old", isFiltered: false, keptAfter: 1_500)
+            _ = await store.move(other, to: .after(1_500, run: "old"), isFiltered: false, keptAfter: 1_500)
             let (none, _) = await store.open(nil, keptAfter: 0)
-            _ = await store.move(none, to: .after(1_500), of: "old", isFiltered: false)
+            _ = await store.move(none, to: .after(1_500, run: "old"), isFiltered: false)
             var kept: [Int] = []
             for reader in [waiting, other, none] {
                 while let delivery = await store.dequeue(for: reader) {

@@ -419,7 +419,7 @@ extension PlayedBackTests {
     @Test func theGreatestNumbersMoveAReaderNowhere() async throws {
         try await Self.relay(#""as_of":9223372036854775807,"endpoints":[],"sources":[]"#) { store in
             let (reader, _) = await store.open("reader", from: .after(.max))
-            _ = await store.move(reader, to: .after(.max), of: "r1", isFiltered: false)
+            _ = await store.move(reader, to: .after(.max, run: "r1"), isFiltered: false)
             #expect(await store.cursor(of: reader) == .max)
         }
     }
