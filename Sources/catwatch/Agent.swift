@@ -324,13 +324,11 @@ actor Agent {
         var reading = PastReading(
             from: .time(now - (await store.lookback), until: nil), nil, as: .lines, atMost: Self.mostRestored)
         reading: while true {
-            let result: Result<PastReading.Step, JournalFault>
-            (reading, result) = try await history.step(reading)
-            switch result {
+            switch try await history.step(&reading) {
             // What is newest half-way is not the state.
-            case .failure: return
-            case .success(.bytes(let bytes)) where reading.next?.run != run: state.add(bytes)
-            case .success: break reading
+            case .end(.some): return
+            case .bytes(let bytes) where reading.next?.run != run: state.add(bytes)
+            case .bytes, .end: break reading
             }
             while state.merge() { try await loop.sleep(for: .zero) }
         }

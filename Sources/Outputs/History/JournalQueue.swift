@@ -8,7 +8,7 @@ package actor JournalQueue {
     package struct Ticket: Sendable, Equatable { fileprivate let number: Int }
 
     /// Receives the result of a step, and the reading after it.
-    package typealias Answer = @Sendable (PastReading, Result<PastReading.Step, JournalFault>) -> Void
+    package typealias Answer = @Sendable (PastReading, PastReading.Step) -> Void
 
     private struct Order {
         let ticket: Ticket
@@ -52,12 +52,12 @@ package actor JournalQueue {
                     continue
                 }
                 let (history, reading, time) = (history, order.reading, wall.now)
-                let outcome: (PastReading, Result<PastReading.Step, JournalFault>)
+                let outcome: (PastReading, PastReading.Step)
                 do {
                     outcome = try await loop.offload(to: worker) {
                         var reading = reading
-                        let result = Result { () throws(JournalFault) in try reading.advance(history, at: time) }
-                        return (reading, result)
+                        let step = reading.advance(history, at: time)
+                        return (reading, step)
                     }
                 } catch {
                     throw CancellationError()
@@ -96,27 +96,28 @@ package actor JournalQueue {
     package var waiting: Int { orders.count }
 
     /// Does the same for a caller with a task.
-    package func step(_ reading: PastReading) async throws(CancellationError) -> (
-        PastReading, Result<PastReading.Step, JournalFault>
-    ) {
+    package func step(_ reading: inout PastReading) async throws(CancellationError) -> PastReading.Step {
         let outcome = Outcome(on: loop)
         let ticket = ask(reading) { outcome.come($0, $1) }
         defer { cancel(ticket) }
         while true {
-            if let value = outcome.value { return value }
+            if let value = outcome.value {
+                reading = value.0
+                return value.1
+            }
             try await outcome.wakeup.wait()
         }
     }
 
     /// Unchecked: used on the loop only.
     private final class Outcome: @unchecked Sendable {
-        private(set) var value: (PastReading, Result<PastReading.Step, JournalFault>)?
+        private(set) var value: (PastReading, PastReading.Step)?
         let wakeup: Wakeup
 
         init(on loop: EventLoop) { wakeup = Wakeup(loop: loop) }
 
-        func come(_ reading: PastReading, _ result: Result<PastReading.Step, JournalFault>) {
-            value = (reading, result)
+        func come(_ reading: PastReading, _ step: PastReading.Step) {
+            value = (reading, step)
             wakeup.signal()
         }
     }
@@ -130,6 +131,6 @@ package actor JournalQueue {
 
     private func giveUp(_ ticket: Ticket, _ reason: String) {
         guard let order = remove(ticket) else { return }
-        order.answer(order.reading, .failure(JournalFault(.disk, reason)))
+        order.answer(order.reading, .end(JournalFault(.disk, reason)))
     }
 }

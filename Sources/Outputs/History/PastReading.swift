@@ -26,8 +26,8 @@ package struct PastReading: Sendable {
     package enum Step: Sendable, Equatable {
         /// The reader's next bytes: whole lines, behind a `hello` and `stats` where a run begins; may be empty.
         case bytes([UInt8])
-        /// The journal has nothing, or nothing more.
-        case end
+        /// The journal has nothing, or nothing more, or cannot be read.
+        case end(JournalFault?)
     }
 
     private enum Phase {
@@ -85,13 +85,17 @@ package struct PastReading: Sendable {
     /// Advances by at most one page.
     ///
     /// - Parameter time: the time for a `hello`.
-    package mutating func advance(_ history: any LineHistory, at time: Timestamp) throws(JournalFault) -> Step {
-        switch phase {
-        case .beginning: return try begin(history)
-        case .measuring(let rowID, let left):
-            try measure(history, behind: rowID, left)
-            return .bytes([])
-        case .reading: return try read(history, time)
+    package mutating func advance(_ history: any LineHistory, at time: Timestamp) -> Step {
+        do throws(JournalFault) {
+            switch phase {
+            case .beginning: return try begin(history)
+            case .measuring(let rowID, let left):
+                try measure(history, behind: rowID, left)
+                return .bytes([])
+            case .reading: return try read(history, time)
+            }
+        } catch {
+            return .end(error)
         }
     }
 
@@ -99,7 +103,7 @@ package struct PastReading: Sendable {
         switch start {
         case .after(let sequence, let run):
             // Looks up the next line: the run may begin with it, and have no row id for the one before.
-            guard let next = try history.rowID(of: sequence.addingSaturated(1), in: run) else { return .end }
+            guard let next = try history.rowID(of: sequence.addingSaturated(1), in: run) else { return .end(nil) }
             low = JournalPlace(id: next.id.subtractingSaturated(1))
         case .time(let from, let until):
             var query = JournalQuery()
@@ -111,14 +115,14 @@ package struct PastReading: Sendable {
                     query.until = nil
                     guard let next = try history.page(query, behind: nil, bytes: 1),
                         next.lines.withUnsafeBytes({ LineHead($0)?.sequence }) == nil
-                    else { return .end }
+                    else { return .end(nil) }
                     (first, high) = (next.last, next.last)
                 } else {
                     query.isReversed = true
                     high = try history.page(query, behind: nil, bytes: 1)?.last
                 }
             }
-            guard let first else { return .end }
+            guard let first else { return .end(nil) }
             low = JournalPlace(id: first.id.subtractingSaturated(1))
         }
         let behind = high.map { JournalPlace(id: $0.id.addingSaturated(1)) }
@@ -151,8 +155,8 @@ package struct PastReading: Sendable {
         first = nil
         // Behind it, a `gap` may report missing lines up to an existing one.
         let isBehind = low.flatMap { low in high.map { low >= $0 } } ?? false
-        if isBehind, overBytes >= Self.pageBytes { return .end }
-        guard let page = try history.page(JournalQuery(), behind: low, bytes: Self.pageBytes) else { return .end }
+        if isBehind, overBytes >= Self.pageBytes { return .end(nil) }
+        guard let page = try history.page(JournalQuery(), behind: low, bytes: Self.pageBytes) else { return .end(nil) }
         if let low, page.last <= low { throw Self.circle }
         if isBehind, page.run.number != runNumber {
             pass(page)
@@ -276,18 +280,25 @@ package struct PastReading: Sendable {
         return form == .events ? EventFraming.events(of: line) : line
     }
 
-    /// Returns a gap when the journal fails within a run: the run's missing lines, as far as known.
-    package mutating func giveUp(at time: Timestamp) -> [UInt8] {
-        var bytes: [UInt8] = []
-        if let last = [end, known].compactMap({ $0 }).max() { addGap(through: last, time, to: &bytes) }
-        return bytes
-    }
-
-    /// Returns the refusal for a reader of older runs when the journal fails: a `gap` cannot name the lines of runs in
-    /// between.
-    package static func refusal(_ fault: JournalFault, at time: Timestamp) -> [UInt8] {
-        ControlLine.refusal(
-            .disk, "the journal cannot be read: \(fault.reason); more may be missing than a gap tells", time: time)
+    /// Leaves the journal at its end, for the log, which reports what it lacks of its own run.
+    ///
+    /// - Parameters:
+    ///   - fault: why the journal cannot be read; nil when it has no more.
+    ///   - run: the log's run.
+    /// - Returns: a gap for the missing lines of an older run, as far as known, which comes before the `hello` of the log;
+    ///   and what comes behind that: a refusal, because a `gap` cannot name the lines of runs in between.
+    package mutating func leave(
+        because fault: JournalFault?, for run: String, at time: Timestamp
+    ) -> (gap: [UInt8], refusal: [UInt8]) {
+        if next?.run == run { return ([], []) }
+        var gap: [UInt8] = []
+        // What is later than the requested time is not missing.
+        if let last = [high == nil ? end : nil, known].compactMap({ $0 }).max() {
+            addGap(through: last, time, to: &gap)
+        }
+        guard let fault else { return (gap, []) }
+        let text = "the journal cannot be read: \(fault.reason); more may be missing than a gap tells"
+        return (gap, ControlLine.refusal(.disk, text, time: time))
     }
 
     private static let circle = JournalFault(.corrupt, "the lines have no order")

@@ -208,13 +208,7 @@ package actor PushOutput {
                 }
                 if target.sendsControl { try await stream.write(all: line) }
             case .greeting(let line):
-                let run = await store.identity.run
-                if run != self.run {
-                    // Sequence numbers start again, and the log has dropped the last run.
-                    self.run = run
-                    first = await store.cursor(of: reader)
-                    trail.removeAll()
-                }
+                await begin(store.run, at: store.cursor(of: reader))
                 if target.sendsControl { try await stream.write(all: line) }
             case .kept, .interrupted: break
             case .end(let line):
@@ -222,6 +216,13 @@ package actor PushOutput {
                 return true
             }
         }
+    }
+
+    /// Goes on with this run: in another one, sequence numbers start again.
+    private func begin(_ run: String, at first: Int) {
+        if run == self.run { return }
+        (self.run, self.first) = (run, first)
+        trail.removeAll()
     }
 
     /// A reading of the journal's lines from this one of the run on.
@@ -241,31 +242,19 @@ package actor PushOutput {
         reading: while true {
             if let next = reading.next, await store.holds(next) { break }
             reading.log = await LineID(store.run, store.firstSequence)
-            let result: Result<PastReading.Step, JournalFault>
-            (reading, result) = try await history.step(reading)
+            let step = try await history.step(&reading)
             // Until then the store reports what it lacks.
             if reading.end != nil, !isAway {
                 isAway = true
                 await store.sendAway(reader)
             }
-            switch result {
-            case .success(.bytes(let bytes)):
-                if let next = reading.next, next.run != run {
-                    run = next.run
-                    first = reading.first ?? next.sequence
-                    trail.removeAll()
-                }
+            switch step {
+            case .bytes(let bytes):
+                if let next = reading.next { begin(next.run, at: reading.first ?? next.sequence) }
                 try await write(bytes, to: stream)
-            case .success(.end):
+            case .end(let fault):
                 pastEnd = reading.next
-                if run != (await store.run) { lost = reading.giveUp(at: store.wallTime) }
-                break reading
-            case .failure(let fault):
-                pastEnd = reading.next
-                if run != (await store.run) {
-                    lost = reading.giveUp(at: store.wallTime)
-                    failure = PastReading.refusal(fault, at: store.wallTime)
-                }
+                (lost, failure) = reading.leave(because: fault, for: await store.run, at: store.wallTime)
                 break reading
             }
         }
@@ -273,12 +262,7 @@ package actor PushOutput {
         guard isAway, let next = reading.next else { return false }
         isAway = false
         let greeting = await store.move(reader, to: .at(next), isFiltered: false)
-        let now = await store.run
-        if now != run {
-            run = now
-            first = await store.cursor(of: reader)
-            trail.removeAll()
-        }
+        await begin(store.run, at: store.cursor(of: reader))
         if target.sendsControl { try await stream.write(all: lost + greeting + failure) }
         return true
     }

@@ -34,7 +34,7 @@ final class ReaderFeed: @unchecked Sendable {
         /// The journal, which may have more of them.
         case journal(PastReading)
         case asked(JournalQueue.Ticket)
-        case answered(PastReading, Result<PastReading.Step, JournalFault>)
+        case answered(PastReading, PastReading.Step)
     }
 
     /// How far the beginning of the connection is.
@@ -257,30 +257,27 @@ final class ReaderFeed: @unchecked Sendable {
             }
             position = .asked(
                 history.assumeIsolated {
-                    $0.ask(reading) { reading, result in
-                        self.position = .answered(reading, result)
+                    $0.ask(reading) { reading, step in
+                        self.position = .answered(reading, step)
                         self.call()
                     }
                 })
             return .nothing
-        case .answered(let reading, .success(.bytes(let bytes))):
+        case .answered(let reading, .bytes(let bytes)):
             room -= bytes.count
             position = .journal(reading)
             return bytes.isEmpty ? .again : .bytes(greetedFirst(bytes))
-        case .answered(let reading, .success(.end)): return join(behind: reading)
-        case .answered(_, .failure(let fault)) where terms.until != nil:
+        case .answered(_, .end(let fault?)) where terms.until != nil:
             // An answer that ends is taken for all there is.
             position = .log
             return .last(
                 framed(
                     ControlLine.refusal(
                         .disk, "the journal cannot be read: \(fault.reason)", time: readers.store.wallTime)))
-        case .answered(var reading, .failure(let fault)):
-            // Of the run that is now the log has the rest, and tells what it has not.
-            if reading.next?.run == readers.store.assumeIsolated({ $0.run }) { return join(behind: reading) }
-            let lost = reading.giveUp(at: readers.store.wallTime)
-            let failure = framed(PastReading.refusal(fault, at: readers.store.wallTime))
-            return join(behind: reading, lost, failure)
+        case .answered(var reading, .end(let fault)):
+            let run = readers.store.assumeIsolated { $0.run }
+            let (lost, refusal) = reading.leave(because: fault, for: run, at: readers.store.wallTime)
+            return join(behind: reading, lost, framed(refusal))
         }
     }
 

@@ -16,16 +16,14 @@ struct JournalPast: PastFeed {
         var reading = PastReading(
             from: .time(request.from, until: request.until), filter, as: .lines, atMost: FeedReaders.mostReplayed)
         while true {
-            let result: Result<PastReading.Step, JournalFault>
-            (reading, result) = try await history.step(reading)
-            switch result {
-            case .success(.bytes(let bytes)): guard await receive(bytes) else { return }
-            case .success(.end):
+            switch try await history.step(&reading) {
+            case .bytes(let bytes): guard await receive(bytes) else { return }
+            case .end(let fault?): throw PastFailure(fault.reason)
+            case .end:
                 let run = await store.run
                 _ = await receive(
                     ControlLine.bye(time: wall.now, run: run, lastSequence: reading.end ?? 0, reason: "until"))
                 return
-            case .failure(let fault): throw PastFailure(fault.reason)
             }
         }
     }

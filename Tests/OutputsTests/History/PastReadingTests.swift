@@ -19,8 +19,9 @@ import Testing
         reading.log = log
         var bytes: [UInt8] = []
         for _ in 0..<10_000 {
-            switch try reading.advance(history, at: time) {
+            switch reading.advance(history, at: time) {
             case .bytes(let more): bytes += more
+            case .end(let fault?): throw fault
             case .end: return bytes
             }
         }
@@ -202,8 +203,8 @@ import Testing
         old.begin("A")
         old.add(1...10)
         var reading = PastReading(from: .after(5, run: "A"), nil, as: .lines, through: 20)
-        for _ in 0..<3 { _ = try reading.advance(old, at: Self.time) }
-        #expect(try Self.summary(reading.giveUp(at: Self.time)) == "!11…20")
+        for _ in 0..<3 { _ = reading.advance(old, at: Self.time) }
+        #expect(try Self.summary(reading.leave(because: nil, for: "B", at: Self.time).gap) == "!11…20")
     }
 
     /// Behind the end of the interval nothing is read but a page of each run, to see that it is over: the number of pages says so.
@@ -240,7 +241,7 @@ import Testing
         let until = FeedStage.start + .seconds(3)
         let filter = LineFilter(types: nil, sources: nil, until: until)
         var reading = PastReading(from: .time(nil, until: until), filter, as: .lines)
-        while try reading.advance(history, at: Self.time) != .end {}
+        while reading.advance(history, at: Self.time) != .end(nil) {}
         #expect(reading.next == LineID("A", 21))
     }
 
@@ -311,12 +312,15 @@ import Testing
     @Test func saysWhatIsMissingWhenTheJournalFails() throws {
         let history = Self.three()
         var reading = PastReading(from: .after(8, run: "A"), nil, as: .lines)
-        for _ in 0..<4 { _ = try reading.advance(history, at: Self.time) }
+        for _ in 0..<4 { _ = reading.advance(history, at: Self.time) }
         // A, B and the first page of C.
         let next = try #require(reading.next?.sequence)
         #expect(reading.next?.run == "C" && next < 700)
-        #expect(try Self.summary(reading.giveUp(at: Self.time)) == "!\(next)…700")
-        #expect(reading.giveUp(at: Self.time).isEmpty)
+        let fault = JournalFault(.disk, "gone")
+        #expect(reading.leave(because: fault, for: "C", at: Self.time) == ([], []))
+        let (gap, refusal) = reading.leave(because: fault, for: "D", at: Self.time)
+        #expect(try Self.summary(gap) == "!\(next)…700" && !refusal.isEmpty)
+        #expect(reading.leave(because: nil, for: "D", at: Self.time) == ([], []))
     }
 }
 
