@@ -131,7 +131,8 @@ final class ReaderFeed: @unchecked Sendable {
         case .lines(let span):
             countLateLines(of: span)
             room -= span.count
-            return filter.map { .bytes(greeted($0.chosen(of: span))) } ?? .lines(span)
+            guard let filter else { return .lines(span) }
+            return .bytes(greeted(span.withUnsafeBytes { filter.chosen(of: $0) }))
         case .gap(let line):
             guard !isOver else { return .again }
             overBytes = 0
@@ -143,7 +144,8 @@ final class ReaderFeed: @unchecked Sendable {
             return .bytes(isOwedTwice ? lines + first : first)
         case .kept(let lines):
             room -= lines.count
-            return .bytes(framed(filter.map { $0.chosen(ofKept: lines) } ?? lines))
+            guard let filter else { return .bytes(framed(lines)) }
+            return .bytes(framed(lines.withUnsafeBytes { filter.chosen(of: $0, areKept: true) }))
         case .interrupted: return .again
         case .end(let line): return .last(framed(line))
         case nil: return .nothing
@@ -339,29 +341,14 @@ final class ReaderFeed: @unchecked Sendable {
 }
 
 extension LineFilter {
-    /// The `kept` lines whose lines are admitted.
-    fileprivate func chosen(ofKept lines: [UInt8]) -> [UInt8] {
-        lines.withUnsafeBytes { bytes in
-            var chosen: [UInt8] = []
-            bytes.forEachLine { line in
-                guard let kept = ControlLine.line(inKept: line), admits(kept) else { return }
-                chosen += line
-                chosen.append(UInt8(ascii: "\n"))
-            }
-            return chosen
+    /// The lines that are admitted, one behind the other; of `kept` lines, those whose lines are.
+    fileprivate func chosen(of bytes: UnsafeRawBufferPointer, areKept: Bool = false) -> [UInt8] {
+        var chosen: [UInt8] = []
+        bytes.forEachLine { line in
+            guard let admitted = areKept ? ControlLine.line(inKept: line) : line, admits(admitted) else { return }
+            chosen += line
+            chosen.append(UInt8(ascii: "\n"))
         }
-    }
-
-    /// The lines that are admitted, one behind the other.
-    fileprivate func chosen(of span: LineSpan) -> [UInt8] {
-        span.withUnsafeBytes { bytes in
-            var chosen: [UInt8] = []
-            bytes.forEachLine { line in
-                guard admits(line) else { return }
-                chosen += line
-                chosen.append(UInt8(ascii: "\n"))
-            }
-            return chosen
-        }
+        return chosen
     }
 }
