@@ -610,12 +610,7 @@ package actor EventStore {
     ///
     /// - Returns: nil before the feed's run is known.
     package var newestOfEach: [[UInt8]]? {
-        newest(bytes: 0, ofKept: .max)?.compactMap { delivery in
-            switch delivery {
-            case .greeting(let lines), .kept(let lines): lines
-            default: nil
-            }
-        }
+        newest(bytes: 0, ofKept: .max)?.compactMap { if case .bytes(let lines)? = $0.piece { lines } else { nil } }
     }
 
     /// Returns the current `hello` and `stats`.

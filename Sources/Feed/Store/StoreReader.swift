@@ -186,19 +186,3 @@ package enum ReaderStart: Sendable {
         }
     }
 }
-
-/// The next item for a reader.
-package enum Delivery: Sendable {
-    /// Whole lines, in the log's own memory.
-    case lines(LineSpan)
-    /// `kept` lines.
-    case kept([UInt8])
-    /// A `gap` line that names the lines that the reader has missed.
-    case gap([UInt8])
-    /// A new `hello` and `stats`: from here on the feed is of another run, or its sources have changed.
-    case greeting([UInt8])
-    /// Nothing new; `interrupt` was called.
-    case interrupted
-    /// The `bye` line, which is the last.
-    case end([UInt8])
-}

@@ -13,7 +13,7 @@ package actor FileOutput {
         /// announced to continue.
         package let reader: ReaderID?
         /// The piece that may be missing in the file.
-        fileprivate let unwritten: FilePiece?
+        fileprivate let unwritten: LinePiece?
         /// The last line before that piece, for a later output without the reader.
         fileprivate let line: LineID
     }
@@ -34,7 +34,7 @@ package actor FileOutput {
     /// The end position of another output that this one continues.
     private let start: Place?
     /// The piece that is being written.
-    private var unwritten: FilePiece?
+    private var unwritten: LinePiece?
     /// The last line before the piece that is being written, or read.
     private var line: LineID
     /// The sequence number at which to stop.
@@ -152,7 +152,7 @@ package actor FileOutput {
         reopening = []
     }
 
-    private func append(_ piece: FilePiece, _ reader: ReaderID) async throws {
+    private func append(_ piece: LinePiece, _ reader: ReaderID) async throws {
         let file = self.file
         unwritten = piece
         try await persist(reader) { () throws(SystemError) in try file.append(piece) }
@@ -193,22 +193,6 @@ package actor FileOutput {
     }
 }
 
-/// A piece to append at once.
-package enum FilePiece: Sendable {
-    case span(LineSpan)
-    case bytes([UInt8])
-
-    /// Calls `body` with the bytes.
-    package func withUnsafeBytes<Value, Failure: Error>(
-        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        switch self {
-        case .span(let span): try span.withUnsafeBytes(body)
-        case .bytes(let bytes): try bytes.span.bytes.withUnsafeBytes(body)
-        }
-    }
-}
-
 /// A file that pieces are appended to, each entirely or not at all. It blocks, and is used by one piece of offloaded
 /// work at a time.
 package protocol LineFile: AnyObject, Sendable {
@@ -218,7 +202,7 @@ package protocol LineFile: AnyObject, Sendable {
     /// Opens the file at its path, again if it is open, and writes the greeting.
     func open(_ greeting: [UInt8]) throws(SystemError)
 
-    func append(_ piece: FilePiece) throws(SystemError)
+    func append(_ piece: LinePiece) throws(SystemError)
 
     func close()
 }
@@ -250,7 +234,7 @@ package final class AppendedFile: LineFile, @unchecked Sendable {  // used by on
         isGreeted = true
     }
 
-    package func append(_ piece: FilePiece) throws(SystemError) {
+    package func append(_ piece: LinePiece) throws(SystemError) {
         try piece.withUnsafeBytes { bytes throws(SystemError) in try append(raw: bytes) }
     }
 

@@ -16,13 +16,6 @@ package enum ReaderForm: Sendable {
 ///
 /// Unchecked: used on the loop only, as are all its callers.
 final class ReaderConnection: @unchecked Sendable {
-    /// The data being written.
-    private enum Outgoing {
-        case nothing
-        case lines(LineSpan)
-        case bytes([UInt8])
-    }
-
     /// What the reader is owed besides lines.
     private enum Answer {
         case terms(ReaderRequest.Terms)
@@ -46,7 +39,8 @@ final class ReaderConnection: @unchecked Sendable {
     var index = 0
     private var feed: ReaderFeed?
     private var stage = Stage.open
-    private var outgoing = Outgoing.nothing
+    /// The lines being written.
+    private var outgoing: LinePiece?
     /// How much of it has been.
     private var written = 0
     /// Whether `outgoing` is the last data for this reader.
@@ -140,17 +134,11 @@ final class ReaderConnection: @unchecked Sendable {
 
     /// The rest of a line that is partly written.
     private var restOfLine: [UInt8] {
-        func rest(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
-            guard written > 0 else { return [] }
+        guard let outgoing, written > 0 else { return [] }
+        return outgoing.withUnsafeBytes { bytes in
             if form == .events { return EventFraming.rest(of: bytes, from: written) }
             guard bytes[written - 1] != 0x0A else { return [] }
-            let rest = bytes[written...]
-            return Array(rest.prefix { $0 != 0x0A }) + [0x0A]
-        }
-        switch outgoing {
-        case .nothing: return []
-        case .lines(let span): return span.withUnsafeBytes { rest(of: $0) }
-        case .bytes(let bytes): return bytes.withUnsafeBytes { rest(of: $0) }
+            return Array(bytes[written...].prefix { $0 != 0x0A }) + [0x0A]
         }
     }
 
@@ -163,7 +151,7 @@ final class ReaderConnection: @unchecked Sendable {
     func close() {
         guard stage != .closed else { return }
         stage = .closed
-        outgoing = .nothing
+        outgoing = nil
         if let stallTimer { readers.loop.cancel(stallTimer) }
         stallTimer = nil
         stream.close()
@@ -186,7 +174,7 @@ final class ReaderConnection: @unchecked Sendable {
             }
             if room <= 0 { return goOnLater() }
             switch feed.next(&room) {
-            case .lines(let span): outgoing = .lines(span)
+            case .lines(let span): outgoing = .span(span)
             case .bytes(let bytes): outgoing = .bytes(bytes)
             case .last(let bytes):
                 outgoing = .bytes(bytes)
@@ -201,19 +189,11 @@ final class ReaderConnection: @unchecked Sendable {
     ///
     /// - Returns: whether all is written; if not, the stream calls when there is room, unless it is broken.
     private func flush() -> Bool {
-        let count: Int
+        guard let outgoing else { return true }
         let taken: Int
         do {
-            switch outgoing {
-            case .nothing: return true
-            case .lines(let span):
-                count = span.count
-                taken = try span.write(from: written, to: stream)
-            case .bytes(let bytes):
-                count = bytes.count
-                taken = try bytes.withUnsafeBytes {
-                    try stream.write(UnsafeRawBufferPointer(rebasing: $0[written...]))
-                }
+            taken = try outgoing.withUnsafeBytes { bytes throws(SystemError) in
+                try stream.write(UnsafeRawBufferPointer(rebasing: bytes[written...]))
             }
         } catch {
             close()
@@ -225,8 +205,8 @@ final class ReaderConnection: @unchecked Sendable {
             readers.loop.cancel(stallTimer)
             self.stallTimer = nil
         }
-        guard written < count else {
-            outgoing = .nothing
+        guard written < outgoing.count else {
+            self.outgoing = nil
             written = 0
             return true
         }

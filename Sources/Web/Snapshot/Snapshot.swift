@@ -6,8 +6,7 @@ internal import Reactor
 package final class Snapshot {
     private enum Piece {
         case page([UInt8])
-        case lines(LineSpan)
-        case line([UInt8])
+        case lines(LinePiece)
     }
 
     // Bound: lines of a snapshot | 8 MiB as in the log; six times that in the file if all are `<` | older lines are
@@ -35,13 +34,7 @@ package final class Snapshot {
         }.filter { $0 != UInt8(ascii: "\"") }
         fileName = Self.fileName(host, String(decoding: text, as: UTF8.self))
         var pieces: [Piece] = [.page(page.start), .page(text), .page(page.middle)]
-        for delivery in lines {
-            switch delivery {
-            case .lines(let span): pieces.append(.lines(span))
-            case .gap(let line), .greeting(let line), .kept(let line), .end(let line): pieces.append(.line(line))
-            case .interrupted: break
-            }
-        }
+        pieces += lines.compactMap(\.piece).map { .lines($0) }
         self.pieces = pieces + [.page(page.end)]
     }
 
@@ -84,12 +77,9 @@ package final class Snapshot {
                 case .page(let bytes):
                     filled += bytes.withUnsafeBytes { copy($0, into: room) }
                     count = bytes.count
-                case .lines(let span):
-                    filled += span.withUnsafeBytes { escape($0, into: room) }
-                    count = span.count
-                case .line(let bytes):
-                    filled += bytes.withUnsafeBytes { escape($0, into: room) }
-                    count = bytes.count
+                case .lines(let lines):
+                    filled += lines.withUnsafeBytes { escape($0, into: room) }
+                    count = lines.count
                 }
                 if offset == count { (piece, offset) = (piece + 1, 0) }
             }

@@ -1,3 +1,4 @@
+import Feed
 import Glibc
 import Outputs
 import Reactor
@@ -33,7 +34,7 @@ final class SimulatedDisk: @unchecked Sendable {  // touched on one loop only
             isGreeted = true
         }
 
-        func append(_ piece: FilePiece) throws(SystemError) {
+        func append(_ piece: LinePiece) throws(SystemError) {
             guard isOpen, !process.isDead else { throw SystemError(code: EBADF, call: "write") }
             if disk.isFull {
                 disk.refusals += 1

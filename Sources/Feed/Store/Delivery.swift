@@ -1,0 +1,47 @@
+/// The next item for a reader.
+package enum Delivery: Sendable {
+    /// Whole lines, in the log's own memory.
+    case lines(LineSpan)
+    /// `kept` lines.
+    case kept([UInt8])
+    /// A `gap` line that names the lines that the reader has missed.
+    case gap([UInt8])
+    /// A new `hello` and `stats`: from here on the feed is of another run, or its sources have changed.
+    case greeting([UInt8])
+    /// Nothing new; `interrupt` was called.
+    case interrupted
+    /// The `bye` line, which is the last.
+    case end([UInt8])
+
+    /// The lines as they are written; nil for none.
+    package var piece: LinePiece? {
+        switch self {
+        case .lines(let span): .span(span)
+        case .kept(let lines), .gap(let lines), .greeting(let lines), .end(let lines): .bytes(lines)
+        case .interrupted: nil
+        }
+    }
+}
+
+/// Lines to write at once: in the log's own memory, or made.
+package enum LinePiece: Sendable {
+    case span(LineSpan)
+    case bytes([UInt8])
+
+    package var count: Int {
+        switch self {
+        case .span(let span): span.count
+        case .bytes(let bytes): bytes.count
+        }
+    }
+
+    /// Calls `body` with the bytes.
+    package func withUnsafeBytes<Value, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        switch self {
+        case .span(let span): try span.withUnsafeBytes(body)
+        case .bytes(let bytes): try bytes.span.bytes.withUnsafeBytes(body)
+        }
+    }
+}
