@@ -28,11 +28,9 @@ package actor PushOutput {
     private var hasConnected = false
     /// The run of `first` and the trail.
     private var run = ""
-    /// A reading of lines that the log has dropped, which are written first.
-    private var past: PastReading?
     /// The line from which on the journal had nothing at the last request.
     private var pastEnd: LineID?
-    /// Whether the reader has left the log until those are written.
+    /// Whether the reader has left the log until older lines are written.
     private var isAway = false
     private var reader: ReaderID?
     /// Ends the pause before the next attempt.
@@ -169,14 +167,7 @@ package actor PushOutput {
         hasConnected = true
         trail.removeAll()
         unwritten = 0
-        (past, pastEnd) = (nil, nil)
-        if history != nil, !(await store.holds(LineID(run, first))) {
-            past = reading(from: first)
-        } else if isAway {
-            isAway = false
-            _ = await store.move(reader, to: .at(LineID(run, first)), isFiltered: false)
-        }
-        if target.sendsControl, past == nil { try await stream.write(all: await store.greeting(for: reader)) }
+        pastEnd = nil
         let bound = LoopBound(stream)
         return try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask { try await self.push(reader, to: bound) }
@@ -191,7 +182,14 @@ package actor PushOutput {
 
     private func push(_ reader: ReaderID, to bound: LoopBound<any ByteStream>) async throws -> Bool {
         let stream = bound.value
-        if past != nil, !(try await pushPast(reader, to: stream)), target.sendsControl {
+        var isGreeted = false
+        if history != nil, !(await store.holds(LineID(run, first))) {
+            isGreeted = try await push(reading(from: first), of: reader, to: stream)
+        } else if isAway {
+            isAway = false
+            _ = await store.move(reader, to: .at(LineID(run, first)), isFiltered: false)
+        }
+        if !isGreeted, target.sendsControl {
             try await stream.write(all: await store.greeting(for: reader))
         }
         while true {
@@ -203,8 +201,8 @@ package actor PushOutput {
                 try await span.write(to: stream) { unwritten -= $0 }
             case .gap(let line):
                 if history != nil, let missing = Line.Gap(line[...]), pastEnd != LineID(run, missing.from) {
-                    past = reading(from: missing.from, through: missing.to)
-                    if try await pushPast(reader, to: stream) { continue }
+                    let missed = reading(from: missing.from, through: missing.to)
+                    if try await push(missed, of: reader, to: stream) { continue }
                 }
                 if target.sendsControl { try await stream.write(all: line) }
             case .greeting(let line):
@@ -236,8 +234,9 @@ package actor PushOutput {
     /// Writes lines that the log has dropped, up to one that the log has, followed by `hello` and `stats`.
     ///
     /// - Returns: false when the journal has nothing of that run; the reader is then unchanged.
-    private func pushPast(_ reader: ReaderID, to stream: any ByteStream) async throws -> Bool {
-        guard let history, var reading = past else { return false }
+    private func push(_ past: PastReading, of reader: ReaderID, to stream: any ByteStream) async throws -> Bool {
+        guard let history else { return false }
+        var reading = past
         var (lost, failure): ([UInt8], [UInt8]) = ([], [])
         reading: while true {
             if let next = reading.next, await store.holds(next) { break }
@@ -258,7 +257,6 @@ package actor PushOutput {
                 break reading
             }
         }
-        past = nil
         guard isAway, let next = reading.next else { return false }
         isAway = false
         let greeting = await store.move(reader, to: .at(next), isFiltered: false)
