@@ -53,7 +53,7 @@ package struct WatchPlan: Sendable {
         if !options.isRelay { notices += try options.sources().notices }
         let sources = try Self.configured(options)
         var builder = SourceBuilder(
-            headers: headers, secrets: SecretValues(environment: environment), issues: Self.issues(options),
+            headers: headers, secrets: SecretValues(environment: environment), issues: ConfigIssues(),
             filesBefore: filesBefore)
         for source in sources { _ = builder.build(source) }
         try builder.issues.check()
@@ -156,14 +156,10 @@ package struct WatchPlan: Sendable {
         _ sources: [ConfiguredSource], of options: Options
     ) throws(UsageError) -> [ConfiguredSource] {
         var resolver = SourceResolver(
-            options: options, scales: options.configuration?.scales ?? [:], issues: issues(options))
+            options: options, scales: options.configuration?.scales ?? [:], issues: ConfigIssues())
         let sources = resolver.resolve(sources)
         try resolver.issues.check()
         return sources
-    }
-
-    private static func issues(_ options: Options) -> ConfigIssues {
-        ConfigIssues(name: options.configuration?.path ?? "")
     }
 
     /// Reports an unreadable file now rather than at the first TLS connection.

@@ -139,7 +139,8 @@ package struct FeedURL: Sendable, Hashable {
         return (scheme, rest: rest.dropFirst(2))
     }
 
-    private static func splitPort(
+    /// Reads `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`.
+    static func splitPort(
         _ text: Substring.UTF8View, _ fault: (String) -> UsageError
     ) throws(UsageError) -> (host: String, port: Int?) {
         let host: Substring.UTF8View

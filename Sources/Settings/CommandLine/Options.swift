@@ -25,10 +25,7 @@ package struct Options: Sendable, Equatable {
         } catch {
             let row = SettingTable.options.first { $0.option.flag == error.option }
             guard case .file(let mark)? = row?.setting.flatMap({ values.entry(of: $0)?.origin }) else { throw error }
-            var issues = ConfigIssues(name: mark.file)
-            issues.add(mark, error.message)
-            try issues.check()
-            throw error
+            throw UsageError(error.message, at: mark)
         }
     }
 

@@ -9,26 +9,31 @@ package struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
     package var option: String?
     /// The mistake and what to write instead; safe to print, without secrets.
     package var message: String
-    /// The mistakes in a configuration file, each as `FILE:LINE:COLUMN: …`; empty for any other error.
-    package private(set) var lines: [String] = []
+    /// The mistakes in a configuration; none for any other error.
+    let issues: ConfigIssues
+    /// The mistakes in a configuration, each as `FILE:LINE:COLUMN: …`; empty for any other error.
+    package var lines: [String] { issues.lines }
 
     package init(_ message: String, option: String? = nil) {
-        self.message = message
-        self.option = option
+        (self.message, self.option, issues) = (message, option, ConfigIssues())
     }
 
-    /// - Parameters:
-    ///   - lines: the mistakes in a configuration file, each with its place.
-    ///   - count: the number of mistakes, which may exceed the number of lines.
-    init(lines: [String], count: Int) {
-        message = "\(count) \(count == 1 ? "error" : "errors") in the configuration"
-        self.lines = lines
+    init(_ issues: ConfigIssues) {
+        message = "\(issues.count) \(issues.count == 1 ? "error" : "errors") in the configuration"
+        self.issues = issues
+    }
+
+    /// Creates an error of a value in a configuration.
+    init(_ message: String, at mark: ConfigMark) {
+        var issues = ConfigIssues()
+        issues.add(mark, message)
+        self.init(issues)
     }
 
     /// The text for stderr: one line that says what is wrong and one that points to the help; for a configuration one
     /// line for each mistake, then their number. Without the last newline.
     package var description: String {
-        if !lines.isEmpty { return (lines + ["catwatch: \(message)"]).joined(separator: "\n") }
+        if issues.count > 0 { return (lines + ["catwatch: \(message)"]).joined(separator: "\n") }
         let subject = option.map { "\($0): " } ?? ""
         return "catwatch: \(subject)\(message)\nTry 'catwatch --help'."
     }

@@ -13,38 +13,40 @@ package struct ConfigMark: Sendable, Equatable {
 }
 
 /// The mistakes in a configuration: all of them, not only the first.
-struct ConfigIssues {
+struct ConfigIssues: Sendable, Equatable {
     /// The most mistakes that are listed; the rest is only counted.
     static let limit = 50
 
-    /// The file's name as messages show it.
-    let name: String
-    private var found: [(mark: ConfigMark?, option: String?, message: String)] = []
-    private(set) var count = 0
-
-    init(name: String) { self.name = name }
-
-    func mark(_ at: ConfigText.Position, _ path: String) -> ConfigMark { ConfigMark(file: name, at: at, path: path) }
-
-    /// - Parameter message: without secrets; not evaluated beyond the limit.
-    mutating func add(_ position: ConfigText.Position, _ path: String, _ message: @autoclosure () -> String) {
-        add(mark(position, path), message())
+    private struct Issue: Sendable, Equatable {
+        let mark: ConfigMark?
+        let option: String?
+        let message: String
     }
+
+    private var found: [Issue] = []
+    private(set) var count = 0
 
     /// - Parameters:
     ///   - mark: nil for a value of the command line.
     ///   - option: the option's name, for a value of the command line.
+    ///   - message: without secrets; not evaluated beyond the limit.
     mutating func add(_ mark: ConfigMark?, option: String? = nil, _ message: @autoclosure () -> String) {
         count += 1
-        if count <= Self.limit { found.append((mark, option, message())) }
+        if count <= Self.limit { found.append(Issue(mark: mark, option: option, message: message())) }
     }
 
-    /// Returns the result of a check; adds an issue and returns nil when the check throws.
+    mutating func add(_ others: ConfigIssues) {
+        found += others.found.prefix(max(0, Self.limit - count))
+        count += others.count
+    }
+
+    /// Returns the result of a check; when it throws, adds the mistakes, at `mark` if they have no places, and returns nil.
+    @discardableResult
     mutating func noting<Value>(_ mark: ConfigMark?, _ check: () throws(UsageError) -> Value) -> Value? {
         do throws(UsageError) {
             return try check()
         } catch {
-            add(mark, error.message)
+            if error.issues.count > 0 { add(error.issues) } else { add(mark, error.message) }
             return nil
         }
     }
@@ -52,16 +54,18 @@ struct ConfigIssues {
     /// - Throws: `UsageError` when there is any issue.
     func check() throws(UsageError) {
         guard let first = found.first else { return }
-        if first.mark == nil { throw UsageError(first.message, option: first.option) }
-        let places = found.compactMap { issue in issue.mark.map { (mark: $0, message: issue.message) } }
-            .sorted { ($0.mark.at.line, $0.mark.at.column) < ($1.mark.at.line, $1.mark.at.column) }
-        var lines = places.map { line($0.mark, $0.message) }
-        if count > Self.limit { lines.append("\(Sanitizer.visible(name)): and \(count - Self.limit) more") }
-        throw UsageError(lines: lines, count: count)
+        throw first.mark == nil ? UsageError(first.message, option: first.option) : UsageError(self)
     }
 
-    private func line(_ mark: ConfigMark, _ message: String) -> String {
-        let path = mark.path.isEmpty ? "" : "\(Sanitizer.visible(mark.path, limit: 200)): "
-        return "\(mark.place): \(path)\(message)"
+    /// Each mistake as `FILE:LINE:COLUMN: …`, in the order of their places.
+    var lines: [String] {
+        let places = found.compactMap { issue in issue.mark.map { (mark: $0, message: issue.message) } }
+            .sorted { ($0.mark.at.line, $0.mark.at.column) < ($1.mark.at.line, $1.mark.at.column) }
+        let lines = places.map { mark, message in
+            let path = mark.path.isEmpty ? "" : "\(Sanitizer.visible(mark.path, limit: 200)): "
+            return "\(mark.place): \(path)\(message)"
+        }
+        guard count > Self.limit, let file = places.first?.mark.file else { return lines }
+        return lines + ["\(Sanitizer.visible(file)): and \(count - Self.limit) more"]
     }
 }

@@ -22,7 +22,8 @@ struct ConfigScale: Sendable, Equatable {
         .init(
             SettingTable.rows.bands.name,
             SettingType(
-                .scale, tree: { .array($0.map { ObjectKey.tree(of: $0, bandKeys) }) }, read: { $2.bands($0, $1) }),
+                .scale, tree: { .array($0.map { ObjectKey.tree(of: $0, bandKeys) }) },
+                read: { node throws(UsageError) in try node.bands() }),
             "1 to 32 bands, ascending; the last one has no end.", isNeeded: true, \.bands),
     ]
 
@@ -37,15 +38,10 @@ struct ConfigScale: Sendable, Equatable {
         .init(end, number, "The highest value in it; every band but the last has one.", \.upTo),
     ]
 
-    private static let name = SettingType<String>(
-        .string(limit: 32), limit: 32,
-        parse: { text throws(UsageError) in
-            guard !text.isEmpty else { throw UsageError("the text is empty") }
-            guard !text.unicodeScalars.contains(where: Sanitizer.isHidden) else {
-                throw UsageError("\(UsageError.quoted(text)) holds a character that cannot be seen")
-            }
-            return text
-        }, tree: JSONTree.string)
+    private static let name = Types.text(limit: 32) { text in
+        text.unicodeScalars.contains(where: Sanitizer.isHidden)
+            ? "\(UsageError.quoted(text)) holds a character that cannot be seen" : nil
+    }
     private static let letter = SettingType<Character>(
         .string(limit: 1),
         parse: { text throws(UsageError) in
@@ -68,10 +64,12 @@ struct ConfigScale: Sendable, Equatable {
             return color
         }, tree: { .string($0.hex) })
     private static let number = SettingType<Double>(.string(limit: 4_096), tree: JSONTree.number) {
-        node, path, reader in
-        guard case .number(let text) = node.value else { return reader.wrong(node, path, "a number") }
-        if let number = Double(text), number.isFinite { return number }
-        return reader.refuse(node, path, "is no number that can be told from others")
+        node throws(UsageError) in
+        guard case .number(let text) = node.value else { throw node.wrong("a number") }
+        guard let number = Double(text), number.isFinite else {
+            throw UsageError("is no number that can be told from others")
+        }
+        return number
     }
 
     /// The most bands of a scale.
@@ -112,44 +110,45 @@ enum ScaleReference: Sendable, Equatable {
     }
 }
 
-extension ConfigReader {
-    mutating func scaleOrName(_ node: JSONTree, _ path: String) -> ScaleReference? {
-        if case .string = node.value { return string(node, path, limit: 64).map(ScaleReference.named) }
-        return scale(node, path).map(ScaleReference.own)
+extension ConfigNode {
+    func scaleOrName() throws(UsageError) -> ScaleReference {
+        if case .string = value { .named(try string(limit: 64)) } else { .own(try scale()) }
     }
 
-    mutating func scale(_ node: JSONTree, _ path: String) -> ConfigScale? {
-        guard case .object = node.value else { return wrong(node, path, "the name of a scale or a scale") }
-        var scale = ConfigScale()
-        guard object(node, path, ConfigScale.keys, into: &scale)?.isWhole == true else { return nil }
-        return scale.scale == nil ? refuse(node, path, "its bands do not cover every number") : scale
-    }
-
-    /// Returns nil and adds issues when an element is not a band or the bands do not ascend.
-    fileprivate mutating func bands(_ node: JSONTree, _ path: String) -> [Band]? {
-        guard let elements = elements(node, path, atMost: ConfigScale.mostBands) else { return nil }
-        let before = issues.count
-        if elements.isEmpty { issues.add(node.position, path, "is empty; a scale has a band at least") }
-        var bands: [Band] = []
-        var names: Set<String> = []
-        var highest = -Double.infinity
-        for (index, (element, path)) in elements.enumerated() {
-            var band = Band(name: "", letter: " ", color: Band.Color(red: 0, green: 0, blue: 0), upTo: nil)
-            guard object(element, path, ConfigScale.bandKeys, into: &band)?.isWhole == true else { continue }
-            if !names.insert(band.name).inserted {
-                issues.add(element.position, path, "there is a band \(UsageError.quoted(band.name)) already")
-            }
-            let endPath = Self.path(path, ConfigScale.end)
-            switch (band.upTo, index == elements.count - 1) {
-            case (let end?, false) where end <= highest:
-                issues.add(element.position, endPath, "is not above the band before it")
-            case (let end?, false): highest = end
-            case (nil, false): issues.add(element.position, path, "needs up_to: only the last band has no end")
-            case (_?, true): issues.add(element.position, endPath, "the last band has no end; leave it out")
-            case (nil, true): break
-            }
-            bands.append(band)
+    func scale() throws(UsageError) -> ConfigScale {
+        guard case .object = value else { throw wrong("the name of a scale or a scale") }
+        return try object(ConfigScale.keys, into: ConfigScale()) { scale, _ throws(UsageError) in
+            guard scale.scale != nil else { throw UsageError("its bands do not cover every number") }
+            return scale
         }
-        return issues.count == before ? bands : nil
+    }
+
+    /// Reads bands that ascend.
+    fileprivate func bands() throws(UsageError) -> [Band] {
+        guard case .array(let elements) = value, !elements.isEmpty else {
+            throw value == .array([]) ? UsageError("is empty; a scale has a band at least") : wrong("an array")
+        }
+        var names: Set<String> = []
+        var (count, highest) = (0, -Double.infinity)
+        return try self.elements(atMost: ConfigScale.mostBands) { node throws(UsageError) in
+            count += 1
+            let blank = Band(name: "", letter: " ", color: Band.Color(red: 0, green: 0, blue: 0), upTo: nil)
+            return try node.object(ConfigScale.bandKeys, into: blank) { band, _ throws(UsageError) in
+                var issues = ConfigIssues()
+                if !names.insert(band.name).inserted {
+                    issues.add(node.mark, "there is a band \(UsageError.quoted(band.name)) already")
+                }
+                let end = ConfigMark(file: mark.file, at: node.mark.at, path: "\(node.mark.path).\(ConfigScale.end)")
+                switch (band.upTo, count == elements.count) {
+                case (let upTo?, false) where upTo <= highest: issues.add(end, "is not above the band before it")
+                case (let upTo?, false): highest = upTo
+                case (nil, false): issues.add(node.mark, "needs up_to: only the last band has no end")
+                case (_?, true): issues.add(end, "the last band has no end; leave it out")
+                case (nil, true): break
+                }
+                try issues.check()
+                return band
+            }
+        }
     }
 }

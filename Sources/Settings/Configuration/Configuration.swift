@@ -15,39 +15,65 @@ struct Configuration: Sendable, Equatable {
     ///
     /// - Throws: `UsageError` that lists every mistake.
     static func read(_ text: ConfigText) throws(UsageError) -> Configuration {
-        var reader = ConfigReader(issues: ConfigIssues(name: text.name))
         var configuration = Configuration(path: text.name)
-        do throws(JSONTree.Fault) {
-            configuration.read(try JSONTree.parse(text), &reader)
-        } catch {
-            reader.issues.add(text.position(of: error.offset), "", error.message)
-        }
-        try reader.issues.check()
+        try configuration.read(try ConfigNode(text))
         return configuration
     }
 
-    private mutating func read(_ root: JSONTree, _ reader: inout ConfigReader) {
+    private mutating func read(_ root: ConfigNode) throws(UsageError) {
         let known = SettingTable.inFile.map(\.key) + [Self.sourcesKey, Self.scalesKey, Self.schemaKey]
-        let members = reader.members(root, "", known: known) { name in
-            SettingTable.ofSources.contains { $0.setting.name == name }
-                ? "belongs to a source: \(Self.place(of: name))" : nil
-        }
-        guard let members else { return }
-        for (member, path) in members {
-            switch member.name {
-            case Self.sourcesKey: sources = reader.sources(member.value, path)
-            case Self.scalesKey: scales = reader.scales(member.value, path)
-            case Self.schemaKey: _ = reader.string(member.value, path)
-            default:
-                guard let row = SettingTable.inFile.first(where: { $0.key == member.name }) else { continue }
-                reader.option(row.option, row.setting, member.value, path, into: &values)
+        var issues = ConfigIssues()
+        issues.noting(root.mark) { () throws(UsageError) in
+            try root.members { name throws(UsageError) in
+                if !known.contains(name), SettingTable.ofSources.contains(where: { $0.setting.name == name }) {
+                    throw UsageError("belongs to a source: \(Self.place(of: name))")
+                }
+                try ConfigNode.check(name, among: known)
+            } _: { name, node throws(UsageError) in
+                switch name {
+                case Self.sourcesKey:
+                    _ = try node.elements(atMost: Self.mostSources) { node throws(UsageError) in
+                        try readSource(node)
+                    }
+                case Self.scalesKey: try readScales(node)
+                case Self.schemaKey: _ = try node.string()
+                default:
+                    guard let row = SettingTable.inFile.first(where: { $0.key == name }) else { return }
+                    try node.option(row.option, row.setting, into: &values)
+                }
             }
         }
         // Checks combinations of keys.
-        var resolver = SourceResolver(options: Options(values), scales: scales, issues: reader.issues)
+        var resolver = SourceResolver(options: Options(values), scales: scales, issues: issues)
         _ = resolver.resolve(sources)
         isEmpty = values == SettingValues() && sources.isEmpty && scales.isEmpty
-        reader.issues = resolver.issues
+        try resolver.issues.check()
+    }
+
+    /// Reads a source; checks each key's value, but not yet their combination.
+    private mutating func readSource(_ node: ConfigNode) throws(UsageError) {
+        guard case .object = node.value else { throw node.wrong("an object") }
+        var source = ConfiguredSource(mark: node.mark)
+        defer { sources.append(source) }
+        try node.members(SettingTable.ofSources.map(\.setting.name)) { name, node throws(UsageError) in
+            guard let row = SettingTable.ofSources.first(where: { $0.setting.name == name }) else { return }
+            try source.read(node, row.setting)
+        }
+    }
+
+    private mutating func readScales(_ node: ConfigNode) throws(UsageError) {
+        try node.members("an object of scales") { name throws(UsageError) in
+            guard ConfigScale.builtIn[name] == nil else {
+                throw UsageError("is a built-in scale; choose another name")
+            }
+            guard 1...SourceName.maximumLength ~= name.unicodeScalars.count else {
+                throw UsageError("a scale's name has 1 to \(SourceName.maximumLength) characters")
+            }
+        } _: { name, node throws(UsageError) in
+            // A faulty scale keeps its name here, so that sources that use it get no second error.
+            scales[name] = ConfigScale()
+            scales[name] = try node.scale()
+        }
     }
 
     /// Whether the configuration names anything to watch.
@@ -65,93 +91,44 @@ struct Configuration: Sendable, Equatable {
     private static let schemaKey = "$schema"
 }
 
-extension ConfigReader {
-    fileprivate mutating func sources(_ node: JSONTree, _ path: String) -> [ConfiguredSource] {
-        (elements(node, path, atMost: Configuration.mostSources) ?? []).compactMap { source($0.node, $0.path) }
+extension ConfigNode {
+    /// Reads an option's key at the top level.
+    fileprivate func option(
+        _ option: Option, _ setting: any Setting, into values: inout SettingValues
+    ) throws(UsageError) {
+        if case .nats = setting.shape { return try setting.read(self, into: &values, from: .file(mark)) }
+        for text in try texts(option) { try setting.parse(text, into: &values, from: .file(mark)) }
+        if let fault = setting.secret(in: values) { throw UsageError(fault) }
     }
 
-    /// Reads a source; checks each key's value, but not yet their combination.
-    private mutating func source(_ node: JSONTree, _ path: String) -> ConfiguredSource? {
-        guard let members = members(node, path, known: SettingTable.ofSources.map(\.setting.name)) else { return nil }
-        var source = ConfiguredSource(mark: issues.mark(node.position, path))
-        for (member, path) in members {
-            guard let row = SettingTable.ofSources.first(where: { $0.setting.name == member.name }) else { continue }
-            source.read(member.value, path, row.setting, &self)
-        }
-        return source
-    }
-
-    fileprivate mutating func scales(_ node: JSONTree, _ path: String) -> [String: ConfigScale] {
-        guard case .object(let members) = node.value else {
-            return wrong(node, path, "an object of scales") ?? [:]
-        }
-        var scales: [String: ConfigScale] = [:]
-        var seen: Set<String> = []
-        for member in members {
-            let path = Self.path(path, member.name)
-            let scale = scale(member.value, path)
-            if ConfigScale.builtIn[member.name] != nil {
-                issues.add(member.position, path, "is a built-in scale; choose another name")
-                continue
-            }
-            if member.name.isEmpty || member.name.unicodeScalars.count > SourceName.maximumLength {
-                issues.add(member.position, path, "a scale's name has 1 to \(SourceName.maximumLength) characters")
-            } else if !seen.insert(member.name).inserted {
-                issues.add(member.position, path, "is given twice; leave one out")
-            }
-            // A faulty scale keeps its name here, so that sources that use it get no second error.
-            scales[member.name] = scale ?? scales[member.name] ?? ConfigScale.builtIn.first?.value
-        }
-        return scales
-    }
-
-    /// Reads an option's key at the top level and reports its mistakes.
-    fileprivate mutating func option(
-        _ option: Option, _ setting: any Setting, _ node: JSONTree, _ path: String, into values: inout SettingValues
-    ) {
-        let mark = issues.mark(node.position, path)
-        if case .nats = setting.shape {
-            _ = setting.read(node, path, &self, into: &values, from: .file(mark))
-            return
-        }
-        guard let texts = texts(node, path, option) else { return }
-        for text in texts {
-            let taken: Void? = issues.noting(mark) { () throws(UsageError) in
-                try setting.parse(text, into: &values, from: .file(mark))
-            }
-            if taken == nil { return }
-        }
-        if let fault = setting.secret(in: values) { issues.add(mark, fault) }
-    }
-
-    /// Returns the arguments that the command line would give; reports a value of the wrong type and returns nil.
-    private mutating func texts(_ node: JSONTree, _ path: String, _ option: Option) -> [String]? {
-        switch (option.argument, node.value) {
-        case (.none, .boolean(let flag)): return [flag ? "1" : "0"]
-        case (.none, _): return wrong(node, path, "true or false")
+    /// Returns the arguments that the command line would give.
+    private func texts(_ option: Option) throws(UsageError) -> [String] {
+        let (takesNumber, repeats) = (option.takesNumber, option.repeats != .last)
+        switch (option.argument, value) {
+        case (.none, _): return [try boolean() ? "1" : "0"]
         case (.optional, .boolean(let flag)): return flag ? [""] : []
-        case (.optional, .string): return string(node, path).map { [$0] }
-        case (.optional, .number(let text)) where option.takesNumber: return [Self.plain(text)]
-        case (.optional, .array) where option.repeats != .last:
-            return (elements(node, path, atMost: 1_000) ?? []).flatMap { element -> [String] in
-                if case .boolean(true) = element.node.value { return [""] }
-                return string(element.node, element.path, limit: 8_192).map { [$0] } ?? []
+        case (.optional, .number(let text)) where takesNumber, (.required, .number(let text)) where takesNumber:
+            return [Self.plain(text)]
+        case (.optional, .array) where repeats:
+            return try elements(atMost: 1_000) { element throws(UsageError) in
+                if case .boolean(true) = element.value { "" } else { try element.string(limit: 8_192) }
             }
-        case (.optional, _):
-            return wrong(
-                node, path, option.takesNumber ? "true, false, a string or a number" : "true, false or a string")
-        case (.required, .string) where option.repeats != .last:
-            return string(node, path, limit: 8_192).map { [$0] }
-        case (.required, .array) where option.repeats != .last:
-            guard let elements = elements(node, path, atMost: 1_000) else { return nil }
-            let texts = elements.compactMap { string($0.node, $0.path, limit: 8_192) }
-            return texts.count == elements.count ? texts : nil
-        case (.required, _) where option.repeats != .last: return wrong(node, path, "a string or an array of strings")
-        case (.required, .number(let text)) where option.takesNumber: return [Self.plain(text)]
+        case (.required, .array) where repeats:
+            return try elements(atMost: 1_000) { element throws(UsageError) in try element.string(limit: 8_192) }
         // An empty pointer is the whole document.
         case (.required("POINTER"), .string(let text)) where text.isEmpty: return [text]
-        case (.required, .string): return string(node, path).map { [$0] }
-        case (.required, _): return wrong(node, path, option.takesNumber ? "a string or a number" : "a string")
+        case (_, .string): return [try string(limit: repeats ? 8_192 : 4_096)]
+        case (.optional, _): throw wrong(takesNumber ? "true, false, a string or a number" : "true, false or a string")
+        case (.required, _):
+            throw wrong(repeats ? "a string or an array of strings" : takesNumber ? "a string or a number" : "a string")
         }
+    }
+
+    /// Returns a number as digits, also when it is whole and written with an exponent.
+    static func plain(_ number: String) -> String {
+        guard number.utf8.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }), let value = Double(number),
+            let whole = Int(exactly: value)
+        else { return number }
+        return "\(whole)"
     }
 }

@@ -44,10 +44,14 @@ struct ConfiguredSource: Sendable, Equatable {
     /// The place of a key, or of the source when it has no such key.
     func mark(_ setting: any Setting) -> ConfigMark? { given(setting) ?? mark }
 
-    mutating func read(_ node: JSONTree, _ path: String, _ setting: any Setting, _ reader: inout ConfigReader) {
-        let mark = reader.issues.mark(node.position, path)
-        marks[ObjectIdentifier(setting)] = mark
-        if !setting.read(node, path, &reader, into: &values, from: .file(mark)) { isBroken = true }
+    mutating func read(_ node: ConfigNode, _ setting: any Setting) throws(UsageError) {
+        marks[ObjectIdentifier(setting)] = node.mark
+        do throws(UsageError) {
+            try setting.read(node, into: &values, from: .file(node.mark))
+        } catch {
+            isBroken = true
+            throw error
+        }
     }
 
     /// Whether the source is a single agent, which gets the source's name.

@@ -5,9 +5,9 @@ extension NatsSettings {
     static let keys: [ObjectKey<NatsSettings>] = {
         let rows = SettingTable.rows
         func secret(
-            _ row: SettingKey<String?>, _ help: String, _ credentials: @escaping @Sendable (String) -> NatsCredentials
+            _ row: SettingKey<String?>, _ credentials: @escaping @Sendable (String) -> NatsCredentials
         ) -> ObjectKey<NatsSettings> {
-            ObjectKey(row.name, Types.path, help) { settings in
+            ObjectKey(row.name, Types.path, row.source?.help ?? "") { settings in
                 // The file of the credentials is the first one, if there are any.
                 settings.servers.files.first.flatMap { credentials($0) == settings.servers.credentials ? $0 : nil }
             } set: {
@@ -16,28 +16,21 @@ extension NatsSettings {
         }
         return [
             .init(
-                urls, SettingType(.nats, tree: { .strings($0.map(\.description)) }, read: { $2.addresses($0, $1) }),
+                urls,
+                SettingType(
+                    .nats, tree: { .strings($0.map(\.description)) },
+                    read: { node throws(UsageError) in try node.addresses() }),
                 "The servers of one cluster, any of which will do: `nats://HOST:4222`, or `tls://HOST:4222` for all.",
                 isNeeded: true, \.servers.addresses),
             .init(
                 rows.stream.name, Types.stream, "The stream that has to take it; `CATWATCH` without it.", \.stream),
-            secret(
-                rows.credsFile, "A file with a user's JWT and the seed of its key, read at every connect.",
-                NatsCredentials.creds),
-            secret(
-                rows.nkeyFile, "A file with the seed of a user's nkey, read at every connect.", NatsCredentials.nkey),
-            secret(
-                rows.tokenFile, "A file with a token, which is sent as it is: only by TLS.", NatsCredentials.token),
+            secret(rows.credsFile, NatsCredentials.creds), secret(rows.nkeyFile, NatsCredentials.nkey),
+            secret(rows.tokenFile, NatsCredentials.token),
             .init(
                 rows.authorities.name, Types.path,
                 "A PEM file of the authorities to trust besides the system's; TLS then, whatever the URLs say.",
                 \.servers.authorities),
-            .init(
-                rows.certificate.name, Types.path, "A PEM file with the client's certificate.",
-                \.servers.certificate),
-            .init(
-                rows.keyFile.name, Types.path, "A PEM file with its private key, if that is not in `certificate`.",
-                \.servers.key),
+            .init(rows.certificate, \.servers.certificate), .init(rows.keyFile, \.servers.key),
             .init(
                 rows.every.name, Types.duration(.milliseconds(10)...(.seconds(60))),
                 "The least time between two messages while lines are few, 10ms to 1m; `200ms` without it.", \.every),
@@ -67,48 +60,41 @@ extension NatsSettings {
     var tree: JSONTree { ObjectKey.tree(of: self, Self.keys) }
 }
 
-/// Reads the settings for publishing to NATS.
-extension ConfigReader {
-    mutating func nats(_ node: JSONTree, _ path: String) -> NatsSettings? {
-        switch node.value {
+extension ConfigNode {
+    /// Reads the settings for publishing to NATS.
+    func nats() throws(UsageError) -> NatsSettings {
+        switch value {
         case .object: break
-        case .string:
-            return string(node, path, limit: 8_192).flatMap { text in
-                checked(node, path) { () throws(UsageError) in try NatsSettings(urls: text) }
-            }
-        default: return wrong(node, path, "a string or an object")
+        case .string: return try NatsSettings(urls: try string(limit: 8_192))
+        default: throw wrong("a string or an object")
         }
-        var settings = NatsSettings(to: NatsServers([]))
-        let before = issues.count
-        guard let given = object(node, path, NatsSettings.keys, into: &settings)?.given else { return nil }
         let rows = SettingTable.rows
-        let (secrets, key) = ([rows.credsFile, rows.nkeyFile, rows.tokenFile].map(\.name), rows.keyFile.name)
-        if given.intersection(secrets).count > 1 {
-            issues.add(node.position, path, "takes one of \(secrets[0]), \(secrets[1]) and \(secrets[2])")
+        return try object(NatsSettings.keys, into: NatsSettings(to: NatsServers([]))) {
+            settings, given throws(UsageError) in
+            var issues = ConfigIssues()
+            let (secrets, key) = ([rows.credsFile, rows.nkeyFile, rows.tokenFile].map(\.name), rows.keyFile.name)
+            if given.intersection(secrets).count > 1 {
+                issues.add(mark, "takes one of \(secrets[0]), \(secrets[1]) and \(secrets[2])")
+            }
+            if given.contains(key), !given.contains(rows.certificate.name) {
+                issues.add(mark, "has a \(key) without the \(rows.certificate.name) that it belongs to")
+            }
+            if settings.servers.isTokenPlain {
+                issues.add(mark, "\(rows.tokenFile.name) \(NatsSettings.plainToken)")
+            }
+            try issues.check()
+            return settings
         }
-        if given.contains(key), !given.contains(rows.certificate.name) {
-            issues.add(node.position, path, "has a \(key) without the \(rows.certificate.name) that it belongs to")
-        }
-        if settings.servers.isTokenPlain {
-            issues.add(node.position, path, "\(rows.tokenFile.name) \(NatsSettings.plainToken)")
-        }
-        return issues.count == before ? settings : nil
     }
 
-    fileprivate mutating func addresses(_ node: JSONTree, _ path: String) -> [NatsAddress]? {
-        let nodes: [(node: JSONTree, path: String)]
-        if case .string = node.value {
-            nodes = [(node, path)]
-        } else {
-            nodes = elements(node, path, atMost: NatsSettings.mostServers) ?? []
-            if case .array([]) = node.value { issues.add(node.position, path, "is empty") }
+    fileprivate func addresses() throws(UsageError) -> [NatsAddress] {
+        func address(_ node: ConfigNode) throws(UsageError) -> NatsAddress {
+            try NatsAddress(url: try node.string(limit: 512))
         }
-        let addresses = nodes.compactMap { node, path in
-            string(node, path, limit: 512).flatMap { text in
-                checked(node, path) { () throws(UsageError) in try NatsAddress(url: text) }
-            }
-        }
-        if Set(addresses.map(\.isSecure)).count > 1 { issues.add(node.position, path, NatsSettings.mixture) }
+        if case .string = value { return [try address(self)] }
+        let addresses = try elements(atMost: NatsSettings.mostServers, address)
+        guard !addresses.isEmpty else { throw UsageError("is empty") }
+        guard Set(addresses.map(\.isSecure)).count < 2 else { throw UsageError(NatsSettings.mixture) }
         return addresses
     }
 }
@@ -150,25 +136,7 @@ extension NatsAddress {
         guard !rest.contains(where: { "/?#".utf8.contains($0) }) else {
             throw fault("has more than a host and a port; leave the rest out")
         }
-        let host: Substring.UTF8View
-        if rest.first == UInt8(ascii: "["), let end = rest.firstIndex(of: UInt8(ascii: "]")) {
-            host = rest[...end]
-            guard host.dropFirst().dropLast().allSatisfy({ $0.isAlphanumeric || $0 == 0x3A || $0 == 0x2E }) else {
-                throw fault("has no IPv6 address between its brackets")
-            }
-        } else {
-            host = rest.prefix { $0 != UInt8(ascii: ":") }
-            guard !host.isEmpty, host.count <= 253, host.allSatisfy({ $0.isAlphanumeric || "-._".utf8.contains($0) })
-            else { throw fault("has a host that is no valid name") }
-        }
-        let tail = rest[host.endIndex...]
-        var port = Self.usualPort
-        if !tail.isEmpty {
-            guard tail.first == UInt8(ascii: ":"), tail.dropFirst().allSatisfy(\.isDecimalDigit),
-                let number = UInt16(String(Substring(tail.dropFirst()))), number > 0
-            else { throw fault("has a port that is not a number from 1 to 65535") }
-            port = number
-        }
-        self.init(host: Substring(host).lowercased(), port: port, isSecure: scheme == "tls://")
+        let (host, port) = try FeedURL.splitPort(rest, fault)
+        self.init(host: host, port: port.map(UInt16.init) ?? Self.usualPort, isSecure: scheme == "tls://")
     }
 }

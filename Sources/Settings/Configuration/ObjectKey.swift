@@ -3,8 +3,8 @@ struct ObjectKey<Root>: Sendable {
     let name: String
     /// One sentence, for docs/configuration.md and for editors.
     let help: String
-    fileprivate let isNeeded: Bool
-    fileprivate let read: @Sendable (JSONTree, String, inout ConfigReader, inout Root) -> Void
+    let isNeeded: Bool
+    let read: @Sendable (ConfigNode, inout Root) throws(UsageError) -> Void
     private let tree: @Sendable (Root) -> JSONTree?
 
     /// - Parameter get: returns nil when the value has no such part.
@@ -13,9 +13,7 @@ struct ObjectKey<Root>: Sendable {
         get: @escaping @Sendable (Root) -> Value?, set: @escaping @Sendable (inout Root, Value) -> Void
     ) {
         (self.name, self.help, self.isNeeded) = (name, help, isNeeded)
-        read = { node, path, reader, root in
-            if let value = type.value(of: node, path, &reader) { set(&root, value) }
-        }
+        read = { node, root throws(UsageError) in set(&root, try type.value(of: node)) }
         tree = { root in get(root).map(type.tree) }
     }
 
@@ -36,29 +34,15 @@ struct ObjectKey<Root>: Sendable {
         self.init(name, type, help, get: { $0[keyPath: part] }, set: { $0[keyPath: part] = $1 })
     }
 
+    /// Creates a key for an optional part that a key of sources sets as well.
+    init<Value>(_ row: SettingKey<Value?>, _ part: any WritableKeyPath<Root, Value?> & Sendable) {
+        self.init(
+            row.name, row.type, row.source?.help ?? "", get: { $0[keyPath: part].map { .some($0) } },
+            set: { $0[keyPath: part] = $1 })
+    }
+
     /// The value as a configuration writes it.
     static func tree(of root: Root, _ keys: [ObjectKey]) -> JSONTree {
         .object(keys.compactMap { key in key.tree(root).map { .init(key.name, $0) } })
-    }
-}
-
-extension ConfigReader {
-    /// Reads an object's keys into `root`; reports those that are unknown, repeated, wrong or missing.
-    ///
-    /// - Returns: the names of the given keys, and whether every needed key is there and no known one is wrong; nil when
-    ///   it is no object.
-    mutating func object<Root>(
-        _ node: JSONTree, _ path: String, _ keys: [ObjectKey<Root>], into root: inout Root
-    ) -> (given: Set<String>, isWhole: Bool)? {
-        guard let members = members(node, path, known: keys.map(\.name)) else { return nil }
-        let before = issues.count
-        for (member, path) in members {
-            keys.first { $0.name == member.name }?.read(member.value, path, &self, &root)
-        }
-        let given = Set(members.map(\.member.name))
-        for key in keys where key.isNeeded && !given.contains(key.name) {
-            issues.add(node.position, path, "needs \(key.name)")
-        }
-        return (given, issues.count == before)
     }
 }

@@ -22,12 +22,9 @@ package enum Secret: Sendable, Hashable {
             "optional", Types.flag, "With env: leave out what it is for when the variable is not set.", \.isOptional),
     ]
 
-    private static let variable = SettingType<String>(
-        .string(limit: 4_096),
-        parse: { text throws(UsageError) in
-            guard !text.utf8.contains(UInt8(ascii: "=")) else { throw UsageError("is no name of a variable") }
-            return text
-        }, tree: JSONTree.string)
+    private static let variable = Types.text(limit: 4_096) { text in
+        text.utf8.contains(UInt8(ascii: "=")) ? "is no name of a variable" : nil
+    }
 
     /// The secret as a configuration writes it.
     var tree: JSONTree {
@@ -104,14 +101,52 @@ struct BasicCredentials: Sendable, Equatable {
         .init("user", name, isNeeded: true, \.user), .init("password", Types.secret, isNeeded: true, \.password),
     ]
 
-    private static let name = SettingType<String>(
-        .string(limit: 256), limit: 256,
-        parse: { text throws(UsageError) in
-            guard !text.utf8.contains(UInt8(ascii: ":")) else { throw UsageError("must not hold a colon") }
-            return text
-        }, tree: JSONTree.string)
+    private static let name = Types.text(limit: 256) { text in
+        text.utf8.contains(UInt8(ascii: ":")) ? "must not hold a colon" : nil
+    }
 
     var tree: JSONTree { ObjectKey.tree(of: self, Self.keys) }
+}
+
+extension ConfigNode {
+    /// `{"env": "NAME"}`, `{"env": "NAME", "optional": true}` or `{"file": "PATH"}`.
+    func secret() throws(UsageError) -> Secret {
+        if case .string = value {
+            // The text is not repeated in the message: it may be the secret.
+            throw UsageError(#"a secret does not stand here; write {"env": "NAME"} or {"file": "PATH"}"#)
+        }
+        return try object(Secret.keys, into: Secret.Parts()) { parts, _ throws(UsageError) in
+            switch (parts.env, parts.file) {
+            case (let name?, nil): return .environment(name, optional: parts.isOptional == true)
+            case (nil, let file?) where parts.isOptional != true: return .file(file)
+            case (nil, _?): throw UsageError("optional goes with env, not with file")
+            default: throw UsageError(#"needs one of {"env": "NAME"} and {"file": "PATH"}"#)
+            }
+        }
+    }
+
+    func headers() throws(UsageError) -> [SecretHeader] {
+        var headers: [SecretHeader] = []
+        var seen: Set<String> = []
+        try members("an object of names and values") { name throws(UsageError) in
+            guard !name.isEmpty, name.utf8.allSatisfy(HeaderField.isTokenByte) else {
+                throw UsageError("a header's name is letters, digits and hyphens")
+            }
+            guard seen.insert(name.lowercased()).inserted else { throw UsageError("is given twice; leave one out") }
+        } _: { name, node throws(UsageError) in
+            if case .string(let text) = node.value, !SecretHeader.holdsSecret(name) {
+                let field = try HeaderField("\(name): \(text)")
+                headers.append(SecretHeader(name: field.name, value: .text(field.value)))
+            } else {
+                headers.append(SecretHeader(name: name, value: .secret(try node.secret())))
+            }
+        }
+        return headers
+    }
+
+    func basic() throws(UsageError) -> BasicCredentials {
+        try object(BasicCredentials.keys, into: BasicCredentials(user: "", password: .file(""))) { basic, _ in basic }
+    }
 }
 
 /// The secrets of a configuration, read once; never printed.

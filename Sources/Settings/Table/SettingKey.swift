@@ -19,11 +19,8 @@ protocol Setting: TableRow {
     ///
     /// - Parameter text: nil for a configuration's null, if that has a meaning.
     func parse(_ text: String?, into values: inout SettingValues, from origin: Origin) throws(UsageError)
-    /// Reads a source's key; reports a wrong value and returns false.
-    func read(
-        _ node: JSONTree, _ path: String, _ reader: inout ConfigReader, into values: inout SettingValues,
-        from origin: Origin
-    ) -> Bool
+    /// Reads a source's key.
+    func read(_ node: ConfigNode, into values: inout SettingValues, from origin: Origin) throws(UsageError)
     /// The reason why the value must not stand in a file; nil when it may.
     func secret(in values: SettingValues) -> String?
 }
@@ -88,13 +85,8 @@ package final class SettingKey<Value: Sendable & Equatable>: Setting {
         }
     }
 
-    func read(
-        _ node: JSONTree, _ path: String, _ reader: inout ConfigReader, into values: inout SettingValues,
-        from origin: Origin
-    ) -> Bool {
-        guard let value = type.value(of: node, path, &reader) else { return false }
-        values.put(self, value, from: origin)
-        return true
+    func read(_ node: ConfigNode, into values: inout SettingValues, from origin: Origin) throws(UsageError) {
+        values.put(self, try type.value(of: node), from: origin)
     }
 
     func secret(in values: SettingValues) -> String? {

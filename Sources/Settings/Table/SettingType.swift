@@ -70,7 +70,7 @@ enum ValueShape: Sendable {
 /// How to read a value from an option's argument and from a source's key, and how to print it without secrets.
 struct SettingType<Value: Sendable & Equatable>: Sendable {
     typealias Parser = @Sendable (String) throws(UsageError) -> Value
-    typealias Reader = @Sendable (JSONTree, String, inout ConfigReader) -> Value?
+    typealias Reader = @Sendable (ConfigNode) throws(UsageError) -> Value
 
     let shape: ValueShape
     let parse: Parser
@@ -94,24 +94,23 @@ struct SettingType<Value: Sendable & Equatable>: Sendable {
         self.shape = shape
         self.parse = parse
         self.tree = tree
-        self.read =
-            read ?? { node, path, reader in
-                guard let text = reader.string(node, path, limit: limit) else { return nil }
-                return reader.checked(node, path) { () throws(UsageError) in try parse(text) }
-            }
+        if let read {
+            self.read = read
+        } else {
+            self.read = { node throws(UsageError) in try parse(try node.string(limit: limit)) }
+        }
     }
 
-    /// Returns the value of a source's key; reports a wrong value and returns nil.
-    func value(of node: JSONTree, _ path: String, _ reader: inout ConfigReader) -> Value? {
-        if case .null = node.value, let null { return null }
-        return read(node, path, &reader)
+    /// Returns the value of a source's key.
+    func value(of node: ConfigNode) throws(UsageError) -> Value {
+        if case .null = node.value, let null { null } else { try read(node) }
     }
 
     /// The same type, with nil for no value.
     var optional: SettingType<Value?> {
         SettingType<Value?>(
             shape, parse: { [parse] text throws(UsageError) in try parse(text) },
-            tree: { [tree] in $0.map(tree) ?? .null }, read: { [read] in read($0, $1, &$2).map { $0 } })
+            tree: { [tree] in $0.map(tree) ?? .null }, read: { [read] node throws(UsageError) in try read(node) })
     }
 
     /// A list with one element for each value given.
@@ -136,7 +135,7 @@ enum Types {
         .name, limit: SourceName.maximumLength, parse: SourceName.check, tree: JSONTree.string)
     static let url = SettingType(
         .url, parse: { text throws(UsageError) in try FeedURL(text) }, tree: { .string($0.description) },
-        read: { $2.url($0, $1) })
+        read: { node throws(UsageError) in try node.url() })
     static let socket = SettingType(
         .optionalPath, parse: { SocketPath(path: $0.isEmpty ? nil : $0) },
         tree: { $0.path.map(JSONTree.string) ?? .boolean(true) })
@@ -171,7 +170,7 @@ enum Types {
         .string(limit: 253),
         parse: { text throws(UsageError) in
             let name = text.lowercased()
-            let isName = name.utf8.allSatisfy { 0x61...0x7A ~= $0 || 0x2D...0x39 ~= $0 && $0 != 0x2F || $0 == 0x5F }
+            let isName = name.utf8.allSatisfy { $0.isAlphanumeric || "-._".utf8.contains($0) }
             guard 1...253 ~= name.utf8.count, isName else {
                 throw UsageError("\(UsageError.quoted(text)) is no name of a host; write one without a port")
             }
@@ -184,37 +183,30 @@ enum Types {
     static let header = SettingType(
         .string(limit: 8_192), parse: HeaderField.init, tree: { .string($0.description) })
     // Types that only a configuration can set.
-    static let message = SettingType(.message, tree: JSONTree.string) { $2.message($0, $1) }
-    static let headers = SettingType(.headers, tree: SecretHeader.tree) { $2.headers($0, $1) }
-    static let secret = SettingType(.secret, tree: \.tree) { $2.secret($0, $1) }
-    static let basic = SettingType(.basic, tree: \.tree) { $2.basic($0, $1) }
-    static let tokens = SettingType(.tokens, tree: JSONTree.strings) { $2.tokens($0, $1) }
-    static let origins = SettingType(.origins, tree: JSONTree.strings) { $2.origins($0, $1) }
+    static let message = SettingType(.message, tree: JSONTree.string) { node throws(UsageError) in try node.message() }
+    static let headers = SettingType(.headers, tree: SecretHeader.tree) { node throws(UsageError) in try node.headers()
+    }
+    static let secret = SettingType(.secret, tree: \.tree) { node throws(UsageError) in try node.secret() }
+    static let basic = SettingType(.basic, tree: \.tree) { node throws(UsageError) in try node.basic() }
+    static let tokens = SettingType(.tokens, tree: JSONTree.strings) { node throws(UsageError) in try node.tokens() }
+    static let origins = SettingType(.origins, tree: JSONTree.strings) { node throws(UsageError) in try node.origins() }
     static let scale = SettingType(
-        .scale, parse: { ScaleReference.named($0) }, tree: \.tree, read: { $2.scaleOrName($0, $1) })
+        .scale, parse: { ScaleReference.named($0) }, tree: \.tree,
+        read: { node throws(UsageError) in try node.scaleOrName() })
 
     /// The name of a NATS stream.
-    static let stream = SettingType(
-        .string(limit: NatsSettings.longestStream),
-        parse: { text throws(UsageError) in
-            let isName = text.utf8.allSatisfy { 0x21...0x7E ~= $0 && !".*>/\\".utf8.contains($0) }
-            guard 1...NatsSettings.longestStream ~= text.utf8.count, isName else {
-                throw UsageError("is no name of a stream: no blank, dot, *, > or slash stands in one")
-            }
-            return text
-        }, tree: JSONTree.string)
+    static let stream = text(limit: NatsSettings.longestStream) { text in
+        text.utf8.allSatisfy { 0x21...0x7E ~= $0 && !".*>/\\".utf8.contains($0) }
+            ? nil : "is no name of a stream: no blank, dot, *, > or slash stands in one"
+    }
     /// The subjects to read from the stream.
-    static let subject = SettingType(
-        .string(limit: NatsSubject.longest),
-        parse: { text throws(UsageError) in
-            guard NatsSubject.isPattern(text) else {
-                throw UsageError("\(UsageError.quoted(text)) is no subject; write one like \(NatsSubject.all)")
-            }
-            return text
-        }, tree: JSONTree.string)
+    static let subject = text(limit: NatsSubject.longest) { text in
+        NatsSubject.isPattern(text)
+            ? nil : "\(UsageError.quoted(text)) is no subject; write one like \(NatsSubject.all)"
+    }
     static let nats = SettingType<NatsSettings>(
         .nats, parse: { text throws(UsageError) in try NatsSettings(urls: text) }, tree: \.tree,
-        read: { $2.nats($0, $1) })
+        read: { node throws(UsageError) in try node.nats() })
     /// An agent's name among others.
     static let agentName = SettingType(
         .string(limit: AgentName.longest),
@@ -259,7 +251,7 @@ enum Types {
             case "0", "false", "no", "off": return false
             default: throw UsageError("\(UsageError.quoted(text)) is neither 1 nor 0")
             }
-        }, tree: JSONTree.boolean, read: { $2.boolean($0, $1) })
+        }, tree: JSONTree.boolean, read: { node throws(UsageError) in try node.boolean() })
 
     static let time = SettingType(
         .string(limit: 64), parse: { text throws(UsageError) in try TimeWord(text) }, tree: { .string($0.text) })
@@ -309,11 +301,18 @@ enum Types {
             }
         }, tree: { .string($0.description) })
 
-    /// - Parameter what: the value's name, for the message that it is empty.
-    static func text(_ what: String = "the text", limit: Int = 4_096) -> SettingType<String> {
+    /// - Parameters:
+    ///   - what: the value's name, for the message that it is empty.
+    ///   - fault: returns what is wrong with a text, if anything.
+    static func text(
+        _ what: String = "the text", limit: Int = 4_096, fault: @escaping @Sendable (String) -> String? = { _ in nil }
+    ) -> SettingType<String> {
         SettingType(
-            .string(limit: limit), limit: limit, parse: { text throws(UsageError) in try nonEmpty(text, what) },
-            tree: JSONTree.string)
+            .string(limit: limit), limit: limit,
+            parse: { text throws(UsageError) in
+                if let fault = fault(try nonEmpty(text, what)) { throw UsageError(fault) }
+                return text
+            }, tree: JSONTree.string)
     }
 
     /// One of an enumeration's words.
@@ -363,13 +362,11 @@ enum Types {
         _ shape: ValueShape, _ what: String, takesText: Bool = true, _ tree: @escaping @Sendable (Value) -> JSONTree,
         parse: @escaping SettingType<Value>.Parser
     ) -> SettingType<Value> {
-        SettingType(shape, parse: parse, tree: tree) { node, path, reader in
+        SettingType(shape, parse: parse, tree: tree) { node throws(UsageError) in
             switch node.value {
-            case .number(let text):
-                return reader.checked(node, path) { () throws(UsageError) in try parse(ConfigReader.plain(text)) }
-            case .string(let text) where takesText:
-                return reader.checked(node, path) { () throws(UsageError) in try parse(text) }
-            default: return reader.wrong(node, path, what)
+            case .number(let text): return try parse(ConfigNode.plain(text))
+            case .string(let text) where takesText: return try parse(text)
+            default: throw node.wrong(what)
             }
         }
     }
@@ -378,9 +375,9 @@ enum Types {
         _ shape: ValueShape, _ expected: String, null: Value?, _ parse: @escaping SettingType<Value>.Parser,
         _ tree: @escaping @Sendable (Value) -> JSONTree
     ) -> SettingType<Value> {
-        var type = SettingType(shape, parse: parse, tree: tree) { node, path, reader in
-            guard case .string(let text) = node.value else { return reader.wrong(node, path, expected) }
-            return reader.checked(node, path) { () throws(UsageError) in try parse(text) }
+        var type = SettingType(shape, parse: parse, tree: tree) { node throws(UsageError) in
+            guard case .string(let text) = node.value else { throw node.wrong(expected) }
+            return try parse(text)
         }
         type.null = null
         return type
@@ -388,6 +385,54 @@ enum Types {
 
     private static func nonEmpty(_ text: String, _ what: String) throws(UsageError) -> String {
         guard !text.isEmpty else { throw UsageError("\(what) is empty") }
+        return text
+    }
+}
+
+extension ConfigNode {
+    fileprivate func url() throws(UsageError) -> FeedURL {
+        let url = try FeedURL(try string(limit: 8_192))
+        guard url.userInfo == nil else {
+            throw UsageError("holds a user name or password; write basic or bearer with a secret instead")
+        }
+        return url
+    }
+
+    fileprivate func tokens() throws(UsageError) -> [String] {
+        try unique(atMost: 32, limit: 256) { word throws(UsageError) in
+            guard word.utf8.allSatisfy(HeaderField.isTokenByte) else {
+                throw UsageError("\(UsageError.quoted(word)) is no token: letters, digits and hyphens")
+            }
+            return word
+        }
+    }
+
+    // Bound: origins of a source's pictures | 16 | wrong configuration, exit 2
+    static let mostOrigins = 16
+
+    /// Reads the origins that pictures may come from.
+    fileprivate func origins() throws(UsageError) -> [String] {
+        try unique(atMost: Self.mostOrigins, limit: 512) { text throws(UsageError) in
+            try PolicyOrigin.parse(text, [.https])
+        }
+    }
+
+    /// Reads an array of strings that differ.
+    private func unique(
+        atMost most: Int, limit: Int, _ check: (String) throws(UsageError) -> String
+    ) throws(UsageError) -> [String] {
+        var seen: Set<String> = []
+        return try elements(atMost: most) { node throws(UsageError) in
+            let word = try check(try node.string(limit: limit))
+            guard seen.insert(word).inserted else { throw UsageError("is given twice; leave one out") }
+            return word
+        }
+    }
+
+    /// Reads a message to send: a string, or JSON, which becomes compact text.
+    fileprivate func message() throws(UsageError) -> String {
+        let text = if case .string(let plain) = value { plain } else { tree.compact }
+        guard text.utf8.count <= 64 << 10 else { throw UsageError("is longer than 64KiB") }
         return text
     }
 }

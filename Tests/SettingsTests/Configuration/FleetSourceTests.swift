@@ -42,7 +42,7 @@ import Testing
         (#"{"kind":"http","url":"nats://h"}"#, "sources of kind http need http or https, not nats"),
         (#"{"url":"nats://h,tls://i"}"#, "has nats:// beside tls://"),
         (#"{"url":"nats://me:sesame@h"}"#, "holds a user name or password"),
-        (#"{"url":"nats://"}"#, "has a host that is no valid name"),
+        (#"{"url":"nats://"}"#, "has no host"),
         (#"{"url":"nats://h","bearer":{"env":"X"}}"#, "bearer: says nothing to NATS"),
         (#"{"url":"nats://h","timeout":"2s"}"#, "timeout: says nothing to NATS"),
         (#"{"kind":"feed","url":"unix:/x","stream":"S"}"#, "stream: is for nats:// or tls:// only"),
