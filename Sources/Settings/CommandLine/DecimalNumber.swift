@@ -23,27 +23,16 @@ struct DecimalNumber {
 
     /// The number times `unit`; nil when that overflows or is not whole.
     func scaled(by unit: Int64) -> Int64? {
-        guard let units = Int64(Substring(whole)) else { return nil }
-        let (product, overflow) = units.multipliedReportingOverflow(by: unit)
-        guard !overflow else { return nil }
-        guard let part = scaledFraction(by: unit) else { return nil }
-        let (sum, carried) = product.addingReportingOverflow(part)
-        return carried ? nil : sum
-    }
-
-    /// The digits after the point times `unit`; nil when the result has a fraction of its own.
-    private func scaledFraction(by unit: Int64) -> Int64? {
         var digits = fraction
         while digits.last == UInt8(ascii: "0") { digits = digits.dropLast() }
-        guard !digits.isEmpty else { return 0 }
-        // 18 digits fit into Int64, and no unit has more factors of ten than that.
-        guard digits.count <= 18, let numerator = Int64(Substring(digits)) else { return nil }
-        var denominator: Int64 = 1
-        for _ in digits { denominator *= 10 }
-        let product = numerator.multipliedFullWidth(by: unit)
-        // numerator < denominator, so the quotient is below `unit` and fits.
-        let (quotient, remainder) = denominator.dividingFullWidth(product)
-        return remainder == 0 ? quotient : nil
+        // No unit has more than 18 factors of ten.
+        guard digits.count <= 18, let number = Int128(String(Substring(whole)) + String(Substring(digits))) else {
+            return nil
+        }
+        let (product, overflow) = number.multipliedReportingOverflow(by: Int128(unit))
+        let (quotient, remainder) = product.quotientAndRemainder(
+            dividingBy: digits.reduce(1) { power, _ in power * 10 })
+        return overflow || remainder != 0 ? nil : Int64(exactly: quotient)
     }
 }
 
