@@ -13,14 +13,7 @@ struct ConfigNode {
     }
 
     /// - Throws: `UsageError` with the place of the first fault when the text is not JSON.
-    init(_ text: ConfigText) throws(UsageError) {
-        do throws(JSONTree.Fault) {
-            self.init(try JSONTree.parse(text), in: text.name, "")
-        } catch {
-            let mark = ConfigMark(file: text.name, at: text.position(of: error.offset), path: "")
-            throw UsageError(error.message, at: mark)
-        }
-    }
+    init(_ text: ConfigText) throws(UsageError) { self.init(try JSONTree.parse(text), in: text.name, "") }
 
     /// The error for a value of the wrong kind.
     func wrong(_ expected: String) -> UsageError { UsageError("is \(tree.kind) where \(expected) should be") }
@@ -48,9 +41,7 @@ struct ConfigNode {
         atMost limit: Int, _ read: (ConfigNode) throws(UsageError) -> Element
     ) throws(UsageError) -> [Element] {
         guard case .array(let elements) = value else { throw wrong("an array") }
-        guard elements.count <= limit else {
-            throw UsageError("has \(elements.count) elements; \(limit) is the most")
-        }
+        guard elements.count <= limit else { throw UsageError("has \(elements.count) elements; \(limit) is the most") }
         var (values, issues) = ([Element](), ConfigIssues())
         for (index, element) in elements.enumerated() {
             let node = ConfigNode(element, in: mark.file, "\(mark.path)[\(index)]")
@@ -113,9 +104,7 @@ struct ConfigNode {
     }
 
     /// Reads an object's members, whose names are known.
-    func members(
-        _ known: [String], _ read: (String, ConfigNode) throws(UsageError) -> Void
-    ) throws(UsageError) {
+    func members(_ known: [String], _ read: (String, ConfigNode) throws(UsageError) -> Void) throws(UsageError) {
         try members(check: { name throws(UsageError) in try Self.check(name, among: known) }, read)
     }
 

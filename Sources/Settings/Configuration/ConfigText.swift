@@ -42,14 +42,4 @@ package struct ConfigText: Sendable {
         var cursor = Cursor(in: self)
         return cursor.position(of: offset)
     }
-
-    /// The offset of the first byte that is not valid UTF-8; nil when all are.
-    func firstInvalidByte() -> Int? {
-        do throws(UTF8.ValidationError) {
-            _ = try UTF8Span(validating: bytes.span)
-            return nil
-        } catch {
-            return error.byteOffsets.lowerBound
-        }
-    }
 }

@@ -60,39 +60,37 @@ extension JSONTree {
     /// The deepest allowed nesting of arrays and objects.
     static let maximumDepth = 64
 
-    /// The reason why a text is not JSON, and where.
-    struct Fault: Error, Sendable, Equatable {
-        let offset: Int
-        let message: String
-    }
-
     /// Parses JSON with comments and trailing commas; everything else follows RFC 8259.
     ///
-    /// - Throws: the first fault.
-    static func parse(_ text: ConfigText) throws(Fault) -> JSONTree {
-        if let offset = text.firstInvalidByte() { throw Fault(offset: offset, message: "the file is not UTF-8 here") }
+    /// - Throws: `UsageError` of the first fault.
+    static func parse(_ text: ConfigText) throws(UsageError) -> JSONTree {
+        func fault(_ offset: Int, _ message: String) -> UsageError {
+            UsageError(message, at: ConfigMark(file: text.name, at: text.position(of: offset), path: ""))
+        }
+        do throws(UTF8.ValidationError) {
+            _ = try UTF8Span(validating: text.bytes.span)
+        } catch {
+            throw fault(error.byteOffsets.lowerBound, "the file is not UTF-8 here")
+        }
         var bytes = text.bytes
         let comment = CommentBlanker.blank(&bytes)
-        let endless = comment.map { Fault(offset: $0, message: "a comment that has no */") }
-        do throws(JSONFault) {
-            try JSONMinifier.validate(bytes[...])
-        } catch {
-            if let endless, error.offset >= endless.offset { throw endless }
-            throw Fault(offset: error.offset, message: "not JSON: \(error.reason)")
-        }
-        if let endless { throw endless }
-        return try bytes.withUnsafeBufferPointer { (bytes) throws(Fault) in
+        var found: JSONFault?
+        do throws(JSONFault) { try JSONMinifier.validate(bytes[...]) } catch { found = error }
+        if let comment, found.map({ $0.offset >= comment }) ?? true { throw fault(comment, "a comment that has no */") }
+        if let found { throw fault(found.offset, "not JSON: \(found.reason)") }
+        return try bytes.withUnsafeBufferPointer { (bytes) throws(UsageError) in
             let start = bytes.firstIndex { $0 > 0x20 } ?? 0
             // In the text as it was: a blanked comment may have had fewer code points than bytes.
             var cursor = ConfigText.Cursor(in: text)
-            return try JSONTree(bytes, start..<(bytes.lastIndex { $0 > 0x20 } ?? start) + 1, depth: 0, &cursor)
+            return try JSONTree(bytes, start..<(bytes.lastIndex { $0 > 0x20 } ?? start) + 1, &cursor, fault)
         }
     }
 
     /// Reads the value in this range of a valid text; recurses at most `maximumDepth` levels deep.
     private init(
-        _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, depth: Int, _ cursor: inout ConfigText.Cursor
-    ) throws(Fault) {
+        _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, depth: Int = 0, _ cursor: inout ConfigText.Cursor,
+        _ fault: (Int, String) -> UsageError
+    ) throws(UsageError) {
         func string(_ body: Range<Int>) -> String { JSONText.string(UnsafeBufferPointer(rebasing: text[body])) }
         position = cursor.position(of: range.lowerBound)
         switch JSONKind(firstByte: text[range.lowerBound]) {
@@ -103,13 +101,13 @@ extension JSONTree {
         case .null: value = .null
         case .object, .array:
             guard depth < Self.maximumDepth else {
-                throw Fault(offset: range.lowerBound, message: "nested deeper than \(Self.maximumDepth) levels")
+                throw fault(range.lowerBound, "nested deeper than \(Self.maximumDepth) levels")
             }
             var items = JSONItems(of: text, at: range.lowerBound)
             var members: [Member] = []
             while let item = items?.next(in: text) {
                 let position = cursor.position(of: (item.name ?? item.value).lowerBound - 1)
-                let value = try JSONTree(text, item.value, depth: depth + 1, &cursor)
+                let value = try JSONTree(text, item.value, depth: depth + 1, &cursor, fault)
                 members.append(Member(item.name.map(string) ?? "", value, at: position))
             }
             value = items?.kind == .object ? .object(members) : .array(members.map(\.value))

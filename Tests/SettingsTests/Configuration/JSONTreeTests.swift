@@ -9,13 +9,11 @@ import Testing
     private func fault(_ text: String) -> String? { fault(Array(text.utf8)) }
 
     private func fault(_ bytes: [UInt8]) -> String? {
-        let text = ConfigText(name: "t", bytes: bytes)
-        do throws(JSONTree.Fault) {
-            _ = try JSONTree.parse(text)
+        do throws(UsageError) {
+            _ = try JSONTree.parse(ConfigText(name: "t", bytes: bytes))
             return nil
         } catch {
-            let position = text.position(of: error.offset)
-            return "\(position.line):\(position.column): \(error.message)"
+            return error.lines.joined(separator: "\n").dropFirst("t:".count).description
         }
     }
 
