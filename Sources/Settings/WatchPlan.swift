@@ -23,17 +23,14 @@ package struct WatchPlan: Sendable {
     /// The files that are sources.
     private let files: Set<String>
     /// Makes the sources; has read their secrets.
-    private let builder: SourceBuilder
+    private let resolver: SourceResolver
 
-    /// - Parameter arguments: the arguments that the options were parsed from, for `reload`.
+    /// - Parameters:
+    ///   - arguments: the arguments that the options were parsed from, for `reload`.
+    ///   - filesBefore: the files that are sources of the plan that runs now.
     /// - Throws: `UsageError` when a secret cannot be read or sources contradict each other.
-    package init(_ options: Options, environment: [String: String], arguments: [String] = []) throws(UsageError) {
-        try self.init(options, environment: environment, arguments: arguments, filesBefore: [])
-    }
-
-    /// - Parameter filesBefore: the files that are sources of the plan that runs now.
-    private init(
-        _ options: Options, environment: [String: String], arguments: [String], filesBefore: Set<String>
+    package init(
+        _ options: Options, environment: [String: String], arguments: [String] = [], filesBefore: Set<String> = []
     ) throws(UsageError) {
         self.options = options
         self.environment = environment
@@ -51,13 +48,11 @@ package struct WatchPlan: Sendable {
                     + DurationText.format(options[\.interval]))
         }
         if !options.isRelay { notices += try options.sources().notices }
-        let sources = try Self.configured(options)
-        var builder = SourceBuilder(
-            headers: headers, secrets: SecretValues(environment: environment), issues: ConfigIssues(),
-            filesBefore: filesBefore)
-        for source in sources { _ = builder.build(source) }
-        try builder.issues.check()
-        self.builder = builder
+        var resolver = SourceResolver(options, headers: headers, environment: environment, filesBefore: filesBefore)
+        let sources = try resolver.resolve()
+        for source in sources { _ = resolver.build(source) }
+        try resolver.issues.check()
+        self.resolver = resolver
         isFleet = sources.contains { $0.kind == .feed }
         files = Set(sources.compactMap { $0[\.path] })
         pictures = sources.flatMap { $0[\.pictures] ?? [] }.reduce(into: []) { origins, origin in
@@ -84,25 +79,30 @@ package struct WatchPlan: Sendable {
                 "the stand-in API can only be had from the start: restart for that", option: SettingTable.rows.demo.flag
             )
         }
-        let sources = try Self.configured(options)
-        return try build { builder in
-            if let demoOrigin { builder.demoOrigin = demoOrigin }
-            return sources.compactMap { builder.build($0) }
+        return try resolved { resolver throws(UsageError) in
+            if let demoOrigin { resolver.demoOrigin = demoOrigin }
+            return try resolver.resolve().compactMap { resolver.build($0) }
         }
     }
 
     /// Returns the agent whose feed is passed on unchanged; nil when there is none.
     package func passedOn() throws(UsageError) -> FeedSource? {
         guard options.passedOn != nil else { return nil }
-        let agents = try Self.resolve(options.agents, of: options)
-        return try build { builder in agents.first.flatMap { builder.feed($0) } }
+        return try resolved { resolver in resolver.resolve(options.agents).first.flatMap { resolver.feed($0) } }
     }
 
-    private func build<Built>(_ body: (inout SourceBuilder) -> Built) throws(UsageError) -> Built {
-        var builder = builder
-        let built = body(&builder)
-        try builder.issues.check()
-        return built
+    /// The sources with everything filled in but secrets. Made each time, as there may be thousands.
+    private func configured() throws(UsageError) -> [ConfiguredSource] {
+        try resolved { resolver throws(UsageError) in try resolver.resolve() }
+    }
+
+    private func resolved<Value>(
+        _ body: (inout SourceResolver) throws(UsageError) -> Value
+    ) throws(UsageError) -> Value {
+        var resolver = resolver
+        let value = try body(&resolver)
+        try resolver.issues.check()
+        return value
     }
 
     /// Reads configuration, secrets and everything else again, from the same arguments and environment. Blocks.
@@ -146,22 +146,6 @@ package struct WatchPlan: Sendable {
         return !configuration.isEmpty || options[\.config] != nil || environment["NOTIFY_SOCKET"]?.isEmpty == false
     }
 
-    /// The sources with everything filled in but secrets; none when the feed is another agent's or a recording. Made
-    /// each time, as there may be thousands.
-    private static func configured(_ options: Options) throws(UsageError) -> [ConfiguredSource] {
-        options.isRelay ? [] : try resolve(options.sources().sources, of: options)
-    }
-
-    private static func resolve(
-        _ sources: [ConfiguredSource], of options: Options
-    ) throws(UsageError) -> [ConfiguredSource] {
-        var resolver = SourceResolver(
-            options: options, scales: options.configuration?.scales ?? [:], issues: ConfigIssues())
-        let sources = resolver.resolve(sources)
-        try resolver.issues.check()
-        return sources
-    }
-
     /// Reports an unreadable file now rather than at the first TLS connection.
     private static func checkFiles(of options: Options) throws(UsageError) {
         let rows = SettingTable.rows
@@ -191,8 +175,9 @@ extension WatchPlan {
     /// The settings in force as a configuration: defaults filled in, presets written out, secrets as places.
     package func effectiveText() throws(UsageError) -> String {
         let rows = SettingTable.rows
-        var members = options.settings.filter { $0.setting !== rows.urls && $0.setting !== rows.presets }
-            .map { JSONTree.Member($0.key, $0.tree) }
+        var members = options.settings.filter { $0.setting !== rows.urls && $0.setting !== rows.presets }.map {
+            JSONTree.Member($0.key, $0.tree)
+        }
         let scales = options.configuration?.scales ?? [:]
         if !scales.isEmpty {
             members.append(
@@ -200,7 +185,7 @@ extension WatchPlan {
                     Configuration.scalesKey,
                     .object(scales.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.tree) })))
         }
-        let sources = try Self.configured(options).map { source in
+        let sources = try configured().map { source in
             JSONTree.object(source.settings.map { .init($0.setting.name, $0.tree) })
         }
         members.append(.init(Configuration.sourcesKey, .array(sources)))
@@ -219,7 +204,7 @@ extension WatchPlan {
             return "\(path) = \(tree.line) from \(entry?.origin.text ?? Origin.initial.text)\(weaker.joined())\n"
         }
         var text = options.settings.map { line($0.key, $0.tree, options.values.entry(of: $0.setting)) }.joined()
-        for (index, source) in try Self.configured(options).enumerated() {
+        for (index, source) in try configured().enumerated() {
             for (setting, tree) in source.settings {
                 let path = "\(Configuration.sourcesKey)[\(index)].\(setting.name)"
                 text += line(path, tree, source.values.entry(of: setting))

@@ -29,11 +29,8 @@ struct ConfigScale: Sendable, Equatable {
 
     fileprivate static let end = "up_to"
     static let bandKeys: [ObjectKey<Band>] = [
-        .init(
-            SettingTable.rows.name.name, name, "What it is called; unique in the scale.",
-            isNeeded: true, \.name),
-        .init(
-            "letter", letter, "One character that stands for it where there is no colour.", isNeeded: true, \.letter),
+        .init(SettingTable.rows.name.name, name, "What it is called; unique in the scale.", isNeeded: true, \.name),
+        .init("letter", letter, "One character that stands for it where there is no colour.", isNeeded: true, \.letter),
         .init("color", color, "`#RRGGBB`.", isNeeded: true, \.color),
         .init(end, number, "The highest value in it; every band but the last has one.", \.upTo),
     ]

@@ -32,9 +32,7 @@ struct Configuration: Sendable, Equatable {
             } _: { name, node throws(UsageError) in
                 switch name {
                 case Self.sourcesKey:
-                    _ = try node.elements(atMost: Self.mostSources) { node throws(UsageError) in
-                        try readSource(node)
-                    }
+                    _ = try node.elements(atMost: Self.mostSources) { node throws(UsageError) in try readSource(node) }
                 case Self.scalesKey: try readScales(node)
                 case Self.schemaKey: _ = try node.string()
                 default:
@@ -44,10 +42,13 @@ struct Configuration: Sendable, Equatable {
             }
         }
         // Checks combinations of keys.
-        var resolver = SourceResolver(options: Options(values), scales: scales, issues: issues)
+        var options = Options(values)
+        options.configuration = self
+        var resolver = SourceResolver(options)
         _ = resolver.resolve(sources)
         isEmpty = values == SettingValues() && sources.isEmpty && scales.isEmpty
-        try resolver.issues.check()
+        issues.add(resolver.issues)
+        try issues.check()
     }
 
     /// Reads a source; checks each key's value, but not yet their combination.
@@ -63,9 +64,7 @@ struct Configuration: Sendable, Equatable {
 
     private mutating func readScales(_ node: ConfigNode) throws(UsageError) {
         try node.members("an object of scales") { name throws(UsageError) in
-            guard ConfigScale.builtIn[name] == nil else {
-                throw UsageError("is a built-in scale; choose another name")
-            }
+            guard ConfigScale.builtIn[name] == nil else { throw UsageError("is a built-in scale; choose another name") }
             guard 1...SourceName.maximumLength ~= name.unicodeScalars.count else {
                 throw UsageError("a scale's name has 1 to \(SourceName.maximumLength) characters")
             }

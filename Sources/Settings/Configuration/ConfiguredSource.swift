@@ -26,9 +26,7 @@ struct ConfiguredSource: Sendable, Equatable {
     init(mark: ConfigMark) { (self.mark, option, isOfCommandLine) = (mark, nil, false) }
 
     /// Creates a source of the command line with one key.
-    init<Value>(
-        option: String?, _ key: KeyPath<SettingTable, SettingKey<Value>>, _ value: Value, from origin: Origin
-    ) {
+    init<Value>(option: String?, _ key: KeyPath<SettingTable, SettingKey<Value>>, _ value: Value, from origin: Origin) {
         (mark, self.option, isOfCommandLine) = (nil, option, true)
         values.set(key, value, from: origin)
     }
@@ -37,6 +35,11 @@ struct ConfiguredSource: Sendable, Equatable {
 
     /// Whether the key has a value, even null.
     func has(_ setting: any Setting) -> Bool { values.entry(of: setting) != nil }
+
+    /// Whether nothing sets the key, or null does; a value that was refused is no lack.
+    func lacks(_ setting: any Setting) -> Bool {
+        values.entry(of: setting).map { $0.tree == .null } ?? (given(setting) == nil)
+    }
 
     /// The place of a key's value in the configuration; nil when it has no such key.
     func given(_ setting: any Setting) -> ConfigMark? { marks[ObjectIdentifier(setting)] }
@@ -63,9 +66,7 @@ struct ConfiguredSource: Sendable, Equatable {
         let rows = SettingTable.rows
         var shown = values
         for (key, text) in [(rows.name, name), (rows.type, self[\.type] ?? name)]
-        where shown.entry(of: key)?.value != text {
-            shown.put(key, text, from: .initial)
-        }
+        where shown.entry(of: key)?.value != text { shown.put(key, text, from: .initial) }
         if self[\.kind] == nil { shown.set(\.kind, kind) }
         return SettingTable.ofSources.compactMap { setting, source in
             guard source.kinds.contains(kind), setting !== rows.preset, let entry = shown.entry(of: setting) else {

@@ -1,21 +1,42 @@
+internal import CLinux
 internal import Feed
+internal import Glibc
 internal import Inputs
+internal import Nats
 internal import Reactor
 
-/// Merges what presets, the command line and the configuration set for each source, and checks the combination.
+/// Makes sources of what presets, the command line and the configuration set for each: merges the settings, checks their
+/// combination, reads secrets and checks files.
 struct SourceResolver {
-    let scales: [String: ConfigScale]
-    var issues: ConfigIssues
     private let options: Options
+    /// The header fields sent with every request.
+    private let headers: [HeaderField]
+    private var secrets: SecretValues
+    /// The files that are sources already; they may be deleted by now.
+    private let filesBefore: Set<String>
+    /// The origin of the stand-in API; any will do for checking.
+    var demoOrigin = "http://127.0.0.1:1"
+    var issues = ConfigIssues()
     /// The options' values for every source.
     private let general: SettingValues
+    private let scales: [String: ConfigScale]
     private let rows = SettingTable.rows
 
-    init(options: Options, scales: [String: ConfigScale], issues: ConfigIssues) {
+    init(
+        _ options: Options, headers: [HeaderField] = [], environment: [String: String] = [:],
+        filesBefore: Set<String> = []
+    ) {
         self.options = options
-        self.scales = scales
-        self.issues = issues
+        self.headers = headers
+        self.filesBefore = filesBefore
+        secrets = SecretValues(environment: environment)
         general = options.values.ofEverySource
+        scales = options.configuration?.scales ?? [:]
+    }
+
+    /// Returns the sources to start; none when the feed is another agent's or a recording.
+    mutating func resolve() throws(UsageError) -> [ConfiguredSource] {
+        options.isRelay ? [] : resolve(try options.sources().sources)
     }
 
     /// Returns the sources with their names; reports and leaves out those with mistakes.
@@ -89,10 +110,7 @@ struct SourceResolver {
         }
         source.isStandIn = options[\.demo] && preset != nil && preset != .fibonacci && given[\.url] == nil
         source.values = values(of: given, source.kind)
-        checkPlace(of: source)
-        checkFeed(&source)
-        checkPaging(of: source)
-        checkRequest(of: source)
+        check(&source)
         source.scale = scale(of: source)
         return issues.count == before && !source.isBroken ? source : nil
     }
@@ -114,20 +132,49 @@ struct SourceResolver {
         return values
     }
 
-    // MARK: Checks
+    // MARK: Rules between keys
 
-    /// Reports a key that is given beside none of `other`.
-    private mutating func check(_ source: ConfiguredSource, _ key: any Setting, needs other: any Setting) {
-        guard let mark = source.given(key), !source.has(other), source.given(other) == nil else { return }
-        issues.add(mark, "says nothing without \(other.name)")
-    }
+    /// The keys without which a kind of source does nothing.
+    private static let needed: [(kinds: [SourceKind], key: any Setting)] = [
+        (SourceKind.remote, SettingTable.rows.url), ([.file], SettingTable.rows.path),
+        ([.fibonacci], SettingTable.rows.n), ([.pages], SettingTable.rows.items),
+    ]
 
-    /// Reports the given ones of these keys, and removes all of them.
-    private mutating func refuse(_ keys: [any Setting], _ message: String, in source: inout ConfiguredSource) {
-        for key in keys {
-            if let mark = source.given(key) { issues.add(mark, message) }
-            source.values.remove(key)
+    /// The keys that say nothing to agents at addresses of some schemes.
+    private static let silent: [(schemes: [FeedURL.Scheme], keys: [any Setting], message: String)] = {
+        let rows = SettingTable.rows
+        let ofRequests: [any Setting] = [rows.headers, rows.bearer, rows.basic, rows.timeout, rows.proxy]
+        return [
+            ([.nats, .tls], ofRequests, "says nothing to NATS"),
+            (
+                [.unix, .http, .https], [rows.stream, rows.subject, rows.credsFile, rows.nkeyFile, rows.tokenFile],
+                "is for nats:// or tls:// only"
+            ),
+            ([.unix], ofRequests + [rows.authorities, rows.certificate, rows.keyFile], "says nothing to a socket"),
+        ]
+    }()
+
+    private mutating func check(_ source: inout ConfiguredSource) {
+        for (kinds, key) in Self.needed where kinds.contains(source.kind) && source.lacks(key) {
+            if key === rows.url, source.isStandIn { continue }
+            let preset = source[\.preset].map { "; the preset \($0.rawValue) has none" } ?? ""
+            add(source, key, "needs \(key.name)\(preset)")
         }
+        if let url = source[\.url], SourceKind.remote.contains(source.kind) { check(url, of: &source) }
+        if source.kind != .pages, source[\.key] == .position, source[\.items] == nil, source.lacks(rows.items) {
+            let text = "# counts items; say with items where they are"
+            issues.add(source.mark(rows.key), option: rows.key.flag, text)
+        }
+        if source.kind == .pages { checkPaging(of: source) }
+        if source[\.keyFile] != nil, source[\.certificate] == nil, source.given(rows.certificate) == nil {
+            issues.add(source.mark(rows.keyFile), "needs the certificate it belongs to")
+        }
+        var ways = ([rows.bearer, rows.basic] as [any Setting]).filter(source.has)
+        if source[\.headers]?.contains(where: { $0.name.lowercased() == "authorization" }) == true {
+            ways.append(rows.headers)
+        }
+        checkOnlyOne(of: ways, " says who asks", in: source)
+        checkOnlyOne(of: [rows.credsFile, rows.nkeyFile, rows.tokenFile].filter(source.has), "", in: source)
     }
 
     /// Reports that more than one of these keys is given, at the last.
@@ -137,104 +184,52 @@ struct SourceResolver {
             source.mark(last), "more than one of \(keys.map(\.name).joined(separator: ", "))\(suffix); leave one")
     }
 
-    /// Reports that nothing gives a key that the source's kind needs.
-    private mutating func miss(_ key: any Setting, in source: ConfiguredSource) {
-        let preset = source[\.preset].map { "; the preset \($0.rawValue) has none" } ?? ""
-        add(source, key, "needs \(key.name)\(preset)")
-    }
-
-    private mutating func checkPlace(of source: ConfiguredSource) {
-        let kind = source.kind
-        if SourceKind.remote.contains(kind), !source.isBroken || source.given(rows.url) == nil {
-            if let url = source[\.url] {
-                let schemes: [FeedURL.Scheme] =
-                    switch kind {
-                    case .websocket: [.ws, .wss]
-                    case .feed: [.unix, .http, .https, .nats, .tls]
-                    default: [.http, .https]
-                    }
-                if !schemes.contains(url.scheme) {
-                    let schemes = schemes.map(\.rawValue).joined(separator: " or ")
-                    add(
-                        source, rows.url,
-                        "sources of kind \(kind.rawValue) need \(schemes), not \(url.scheme.rawValue)")
-                }
-            } else if !source.isStandIn, source.given(rows.url) == nil {
-                miss(rows.url, in: source)
+    /// Reports an address that is not for the kind, and reports and removes keys that have no effect there.
+    private mutating func check(_ url: FeedURL, of source: inout ConfiguredSource) {
+        let schemes: [FeedURL.Scheme] =
+            switch source.kind {
+            case .websocket: [.ws, .wss]
+            case .feed: [.unix, .http, .https, .nats, .tls]
+            default: [.http, .https]
+            }
+        if !schemes.contains(url.scheme), !source.isBroken || source.given(rows.url) == nil {
+            let schemes = schemes.map(\.rawValue).joined(separator: " or ")
+            let text = "sources of kind \(source.kind.rawValue) need \(schemes), not \(url.scheme.rawValue)"
+            add(source, rows.url, text)
+        }
+        guard source.kind == .feed else { return }
+        for (schemes, keys, message) in Self.silent where schemes.contains(url.scheme) {
+            for key in keys {
+                if let mark = source.given(key) { issues.add(mark, message) }
+                source.values.remove(key)
             }
         }
-        for (needed, key) in [(.file, rows.path), (.fibonacci, rows.n)] as [(SourceKind, any Setting)]
-        where kind == needed && !source.has(key) && source.given(key) == nil {
-            miss(key, in: source)
-        }
-        guard source[\.items] == nil, source.given(rows.items) == nil || source.has(rows.items) else { return }
-        if kind == .pages {
-            miss(rows.items, in: source)
-        } else if source[\.key] == .position {
-            let text = "# counts items; say with items where they are"
-            issues.add(source.mark(rows.key), option: rows.key.flag, text)
-        }
-    }
-
-    /// Reports and removes keys for NATS streams on an agent, and the other way round.
-    private mutating func checkFeed(_ source: inout ConfiguredSource) {
-        guard source.kind == .feed, let url = source[\.url] else { return }
-        let ofStreams: [any Setting] = [rows.stream, rows.subject, rows.credsFile, rows.nkeyFile, rows.tokenFile]
-        let ofRequests: [any Setting] = [rows.headers, rows.bearer, rows.basic, rows.timeout, rows.proxy]
-        if url.scheme.isNats {
-            refuse(ofRequests, "says nothing to NATS", in: &source)
-        } else {
-            refuse(ofStreams, "is for nats:// or tls:// only", in: &source)
-            checkAgent(at: url, of: &source)
-        }
-        let secrets = [rows.credsFile, rows.nkeyFile, rows.tokenFile].filter {
-            source.values.entry(of: $0)?.value != nil
-        }
-        checkOnlyOne(of: secrets, "", in: source)
-    }
-
-    /// Reports keys and parts of the URL that have no effect for an agent.
-    private mutating func checkAgent(at url: FeedURL, of source: inout ConfiguredSource) {
+        guard !url.scheme.isNats else { return }
         if url.query != nil { add(source, rows.url, "an agent's feed is asked for without a query; leave it out") }
-        if url.scheme != .unix, url.path.hasSuffix("/feed") || url.path.hasSuffix("/feed/") {
+        let (length, most) = (url.path.utf8.count, StreamSocket.longestPath)
+        if url.scheme == .unix, length > most {
+            add(source, rows.url, "the path has \(length) bytes; a socket's path may have \(most) at the most")
+        } else if url.scheme != .unix, url.path.hasSuffix("/feed") || url.path.hasSuffix("/feed/") {
             add(source, rows.url, "the path is what stands in front of /feed; leave that out")
         }
-        guard url.scheme == .unix else { return }
-        let (length, most) = (url.path.utf8.count, StreamSocket.longestPath)
-        if length > most {
-            add(source, rows.url, "the path has \(length) bytes; a socket's path may have \(most) at the most")
-        }
-        refuse(
-            [
-                rows.headers, rows.bearer, rows.basic, rows.timeout, rows.proxy, rows.authorities, rows.certificate,
-                rows.keyFile,
-            ], "says nothing to a socket", in: &source)
     }
 
     private mutating func checkPaging(of source: ConfiguredSource) {
-        guard source.kind == .pages else { return }
         if source.given(rows.next) != nil, let other = source.given(rows.pageParameter) {
             issues.add(other, "is given beside next; leave one of them out")
         } else if source[\.next] == nil, source[\.pageParameter] == nil, !source.isBroken {
             issues.add(source.mark, option: source.option, "needs next or page_parameter")
         }
-        check(source, rows.firstPage, needs: rows.pageParameter)
-        check(source, rows.batchParameter, needs: rows.batch)
+        let pairs: [(any Setting, any Setting)] = [
+            (rows.firstPage, rows.pageParameter), (rows.batchParameter, rows.batch),
+        ]
+        for (key, other) in pairs {
+            guard let mark = source.given(key), !source.has(other), source.given(other) == nil else { continue }
+            issues.add(mark, "says nothing without \(other.name)")
+        }
         if source[\.oneRun], let mark = source.given(rows.every) {
             issues.add(mark, "says nothing beside once: leave one of them out")
         }
-    }
-
-    private mutating func checkRequest(of source: ConfiguredSource) {
-        guard SourceKind.remote.contains(source.kind) else { return }
-        if source[\.keyFile] != nil, source[\.certificate] == nil, source.given(rows.certificate) == nil {
-            issues.add(source.mark(rows.keyFile), "needs the certificate it belongs to")
-        }
-        var ways = ([rows.bearer, rows.basic] as [any Setting]).filter(source.has)
-        if source[\.headers]?.contains(where: { $0.name.lowercased() == "authorization" }) == true {
-            ways.append(rows.headers)
-        }
-        checkOnlyOne(of: ways, " says who asks", in: source)
     }
 
     private mutating func scale(of source: ConfiguredSource) -> ConfigScale? {
@@ -246,8 +241,7 @@ struct SourceResolver {
             let hint =
                 EditDistance.suggestion(for: name, among: known).map { "did you mean '\($0)'?" }
                 ?? "there is \(known.prefix(20).joined(separator: ", "))"
-            issues.add(
-                source.mark(rows.bands), "\(UsageError.quoted(name)) is no scale; \(Sanitizer.visible(hint))")
+            issues.add(source.mark(rows.bands), "\(UsageError.quoted(name)) is no scale; \(Sanitizer.visible(hint))")
         case nil: break
         }
         return nil
@@ -262,5 +256,200 @@ struct SourceResolver {
         return names.name(
             source[\.name] ?? source[\.url].map { SourceName.base(for: $0) }
                 ?? source[\.path].flatMap { SourceName.base(forPath: $0) } ?? source.kind.rawValue)
+    }
+
+    // MARK: Inputs
+
+    /// Returns nil and adds issues when a secret or a file cannot be read.
+    mutating func build(_ source: ConfiguredSource) -> Source? {
+        let description = SourceDescription(
+            name: source.name, type: source[\.type], unit: source[\.unit] ?? source.scale?.unit,
+            bands: source.scale?.scale, rhythm: rhythm(of: source), keep: source[\.keep])
+        switch source.kind {
+        case .http:
+            guard let request = request(source), let every = source[\.every] else { return nil }
+            var http = HTTPSource(description, request: request, every: every, extraction: extraction(source))
+            http.retryMost = source[\.retryMost]
+            return .http(http)
+        case .pages: return pages(source, description)
+        case .websocket: return webSocket(source, description)
+        case .stdin, .file:
+            if let path = source[\.path], !canRead(path, source) { return nil }
+            var stdin = StdinSource(description, extraction: extraction(source))
+            stdin.path = source[\.path]
+            stdin.maxLine = source[\.maxLine]
+            return .stdin(stdin)
+        case .fibonacci:
+            guard let n = source[\.n] else { return nil }
+            var fibonacci = FibonacciSource(description, n: n, every: source[\.every])
+            fibonacci.emission = source[\.emit]
+            return .fibonacci(fibonacci)
+        case .feed: return source.isAgent ? feed(source).map { .feed($0) } : nats(source).map { .nats($0) }
+        }
+    }
+
+    /// How often to expect something new from a source.
+    private func rhythm(of source: ConfiguredSource) -> Rhythm {
+        switch source.kind {
+        case .http, .fibonacci: Rhythm(every: source[\.every])
+        case .pages: Rhythm(every: source[\.oneRun] ? nil : source[\.every])
+        // A FIFO continues as long as somebody writes to it.
+        case .file: source[\.path].map(mayGoOn) == true ? .stream : .once
+        case .stdin, .websocket, .feed: .stream
+        }
+    }
+
+    /// Whether the path exists and is not a regular file.
+    private func mayGoOn(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+    }
+
+    private mutating func pages(_ source: ConfiguredSource, _ description: SourceDescription) -> Source? {
+        let paging: PagesSource.Paging
+        if let next = source[\.next] {
+            paging = .next(next)
+        } else if let parameter = source[\.pageParameter] {
+            paging = .counted(parameter: parameter, first: source[\.firstPage])
+        } else {
+            return nil
+        }
+        guard let request = request(source) else { return nil }
+        var pages = PagesSource(description, request: request, paging: paging, extraction: extraction(source))
+        pages.batch = source[\.batch]
+        pages.batchParameter = source[\.batchParameter]
+        pages.total = source[\.total]
+        pages.pause = source[\.pause]
+        pages.mostPages = source[\.mostPages]
+        pages.followsOtherOrigins = source[\.otherOrigins]
+        pages.retryMost = source[\.retryMost]
+        pages.every = source[\.oneRun] ? nil : source[\.every]
+        return .pages(pages)
+    }
+
+    private mutating func webSocket(_ source: ConfiguredSource, _ description: SourceDescription) -> Source? {
+        guard let request = request(source) else { return nil }
+        var webSocket = WebSocketSource(description, request: request, extraction: extraction(source))
+        webSocket.subprotocols = source[\.subprotocols]
+        webSocket.retryMost = source[\.retryMost]
+        webSocket.subscribe = source[\.subscribe]
+        webSocket.pingEvery = source[\.pingEvery]
+        webSocket.pingTimeout = source[\.pingTimeout]
+        return .webSocket(webSocket)
+    }
+
+    /// Builds a source that reads an agent; adds issues and returns nil when a secret or a file cannot be read.
+    mutating func feed(_ source: ConfiguredSource) -> FeedSource? {
+        guard let url = source[\.url] else { return nil }
+        if url.scheme == .unix {
+            return FeedSource(source.name, at: .socket(path: url.path.isEmpty ? nil : url.path), target: "\(url)")
+        }
+        return request(source).map { FeedSource(source.name, at: .http($0), target: "\(url)") }
+    }
+
+    /// Builds a source that reads many agents' lines from NATS; adds issues and returns nil when a file cannot be read.
+    private mutating func nats(_ source: ConfiguredSource) -> NatsSource? {
+        guard let url = source[\.url] else { return nil }
+        let before = issues.count
+        var servers = NatsServers(url.servers)
+        // Authorities or a certificate turn TLS on, but not when they are set for every source.
+        func path(_ key: SettingKey<String?>) -> String? {
+            url.scheme == .tls || source.given(key) != nil ? file(key, source) : nil
+        }
+        servers.authorities = path(rows.authorities)
+        servers.certificate = path(rows.certificate)
+        servers.key = path(rows.keyFile)
+        if let path = file(rows.credsFile, source) { servers.credentials = .creds(path) }
+        if let path = file(rows.nkeyFile, source) { servers.credentials = .nkey(path) }
+        if let path = file(rows.tokenFile, source) { servers.credentials = .token(path) }
+        if servers.isTokenPlain { issues.add(source.mark(rows.tokenFile), NatsSettings.plainToken) }
+        guard issues.count == before else { return nil }
+        return NatsSource(
+            source.name, at: servers, stream: source[\.stream], subject: source[\.subject], target: "\(url)")
+    }
+
+    private func extraction(_ source: ConfiguredSource) -> Extraction {
+        // With a key, the first string is usually that key, which need not be repeated.
+        let text: Extraction.Place =
+            if case .at = source[\.key], !source.has(rows.text) { .nowhere } else { source[\.text] }
+        return Extraction(
+            items: source[\.items], key: source[\.key], value: source[\.value], text: text, time: source[\.time],
+            number: source[\.number])
+    }
+
+    private mutating func request(_ source: ConfiguredSource) -> HTTPRequest? {
+        let standIn = source.isStandIn ? source[\.preset]?.standIn(at: demoOrigin) : nil
+        guard let url = standIn ?? source[\.url] else { return nil }
+        let before = issues.count
+        var request = HTTPRequest(url: url.withoutUserInfo)
+        request.credentials = url.credentials.map { .init(name: $0.name, password: $0.password) }
+        request.usesProxy = source[\.proxy] && !source.isStandIn
+        request.timeout = source[\.timeout]
+        request.maxBody = source[\.maxBody]
+        request.maxRedirects = source[\.maxRedirects]
+        request.caFile = file(rows.authorities, source)
+        request.certificate = file(rows.certificate, source)
+        request.key = file(rows.keyFile, source)
+        request.userAgent = "catwatch/\(Version.current)"
+
+        var own = headers(of: source)
+        if let secret = source[\.bearer] {
+            let mark = source.mark(rows.bearer)
+            let field = value(of: secret, mark).flatMap { token in
+                issues.noting(mark) { () throws(UsageError) in try HeaderField(bearer: token, from: "the secret") }
+            }
+            if let field { own.append(field) }
+        }
+        if let basic = source[\.basic], let password = value(of: basic.password, source.mark(rows.basic)) {
+            request.credentials = .init(name: basic.user, password: password)
+        }
+        var names = Set(own.map { $0.name.lowercased() })
+        if source[\.basic] != nil { names.insert("authorization") }
+        request.headers = (headers.filter { !names.contains($0.name.lowercased()) } + own).map {
+            "\($0.name): \($0.value)"
+        }
+        return issues.count == before ? request : nil
+    }
+
+    private mutating func headers(of source: ConfiguredSource) -> [HeaderField] {
+        let mark = source.mark(rows.headers)
+        return (source[\.headers] ?? []).compactMap { header in
+            let text: String
+            switch header.value {
+            case .text(let plain): text = plain
+            case .secret(let secret):
+                guard let value = value(of: secret, mark) else { return nil }
+                text = value
+            }
+            return issues.noting(mark) { () throws(UsageError) in try HeaderField("\(header.name): \(text)") }
+        }
+    }
+
+    private mutating func value(of secret: Secret, _ mark: ConfigMark?) -> String? {
+        var secrets = secrets
+        defer { self.secrets = secrets }
+        return issues.noting(mark) { () throws(UsageError) in try secrets.value(of: secret) } ?? nil
+    }
+
+    /// Whether the path can be read and is no folder or socket, or was a source before a reload; adds an issue if not.
+    private mutating func canRead(_ path: String, _ source: ConfiguredSource) -> Bool {
+        if filesBefore.contains(path) { return true }
+        var status = stat()
+        let isSocket = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+        guard
+            let reason = isSocket
+                ? "is a socket; an agent's is read by \(rows.attach.flag)=PATH" : SystemError.reading(path)?.reason
+        else { return true }
+        issues.add(source.mark(rows.path), "\(UsageError.quoted(path)): \(reason)")
+        return false
+    }
+
+    /// Reports an unreadable file now rather than at the first TLS connection.
+    private mutating func file(_ key: SettingKey<String?>, _ source: ConfiguredSource) -> String? {
+        guard let path = source.values.entry(of: key)?.value else { return nil }
+        if let mark = source.given(key), let fault = SystemError.reading(path) {
+            issues.add(mark, "\(UsageError.quoted(path)): \(fault.reason)")
+        }
+        return path
     }
 }
