@@ -5,21 +5,18 @@ extension Command {
     /// The most runs that one command makes.
     private static let mostRuns = 1_000
 
-    /// Parses the words of `catwatch fibonacci`; returns nil when the first one asks for the help or the version.
+    /// Parses the words of `catwatch fibonacci`.
     ///
     /// - Parameter words: the words after `fibonacci`: numbers (digits only), or options.
     /// - Throws: `UsageError`.
     static func fibonacci(
         _ words: ArraySlice<String>, environment: [String: String], load: Loader
-    ) throws(UsageError) -> Command? {
-        let rows = SettingTable.rows
-        let requests = [rows.help, rows.version].flatMap(\.spellings)
-        if let first = words.first, requests.contains(first) { return nil }
-        if words.contains(where: { $0.hasPrefix("--") }) {
+    ) throws(UsageError) -> Command {
+        if words.first?.hasPrefix("-") == true || words.contains(where: { $0.hasPrefix("--") }) {
             let line = try ParsedArguments(words, of: .fibonacci, environment: environment)
             if let request = line.request { return request }
             guard line.values[\.summary], line.words.isEmpty else {
-                throw UsageError("fibonacci takes numbers, or \(rows.summary.flag) and a journal")
+                throw UsageError("fibonacci takes numbers, or \(SettingTable.rows.summary.flag) and a journal")
             }
             return .fibonacciRuns(journal: try line.journal(nil, load: load))
         }

@@ -54,10 +54,7 @@ extension Command {
         load: Loader = { (_) throws(UsageError) in nil }, isThere: (String) -> Bool = { _ in false }
     ) throws(UsageError) -> Command {
         switch arguments.first.flatMap(Word.init(rawValue:)) {
-        case .fibonacci:
-            if let command = try fibonacci(arguments.dropFirst(), environment: environment, load: load) {
-                return command
-            }
+        case .fibonacci: return try fibonacci(arguments.dropFirst(), environment: environment, load: load)
         case .log: return try log(arguments.dropFirst(), environment: environment, load: load)
         case .nats: return try nats(arguments.dropFirst(), environment: environment, load: load)
         case .check, nil: break
@@ -88,8 +85,7 @@ extension Command {
         }
         line.removeReplaced()
         var options = try line.configured(feeds, load: load)
-        try options.placing { () throws(UsageError) in try check(options) }
-        try checkPage(options, environment: environment)
+        try options.placing { () throws(UsageError) in try check(options, environment: environment) }
         options.serveNothingOnce()
         guard line.word == .check else { return .watch(options) }
         for path in feeds.files {
@@ -114,38 +110,62 @@ extension Command {
             option: rows.http.flag)
     }
 
-    /// Refuses the page's options on the command line without `--http`; elsewhere they may be for a port handed over.
-    private static func checkPage(_ options: Options, environment: [String: String]) throws(UsageError) {
-        let rows = SettingTable.rows
-        let isHandedOver = environment["LISTEN_FDNAMES"]?.split(separator: ":").contains(rows.http.name[...]) == true
-        guard options[\.http] == nil, !isHandedOver else { return }
-        try refuse([rows.httpTokenFile, rows.httpOpen, rows.httpHost, rows.httpFrame], without: rows.http, options)
-    }
-
-    /// Refuses settings that the command line gives without another one.
-    private static func refuse(
-        _ rows: [any Setting], without other: any Setting, _ options: Options
-    ) throws(UsageError) {
-        try refuse(rows, "says nothing without \(other.flag)", options)
-    }
-
-    /// Refuses settings that the command line gives together with another one.
-    private static func refuse(
-        _ rows: [any Setting], beside other: any Setting, _ why: String, _ options: Options
-    ) throws(UsageError) {
-        try refuse(rows, "does not go with \(other.flag): \(why)", options)
-    }
-
-    private static func refuse(_ rows: [any Setting], _ message: String, _ options: Options) throws(UsageError) {
-        for row in rows {
-            guard case .option? = options.values.entry(of: row)?.origin else { continue }
-            throw UsageError(message, option: row.flag)
+    /// Parses the words of `catwatch log`.
+    ///
+    /// - Parameter words: the words after `log`.
+    /// - Throws: `UsageError`.
+    private static func log(
+        _ words: ArraySlice<String>, environment: [String: String], load: Loader
+    ) throws(UsageError) -> Command {
+        let line = try ParsedArguments(words, of: .log, environment: environment)
+        if let request = line.request { return request }
+        guard line.words.count < 2 else {
+            throw UsageError("log reads one journal, and \(UsageError.quoted(line.words[1])) is another word")
         }
+        let options = Options(line.values)
+        try check(options, environment: environment)
+        return .log(journal: try line.journal(line.words.first, load: load), options)
+    }
+
+    /// The options that the command line must not give, each with what is wrong with it and whether that holds.
+    private static func rules(
+        for options: Options, environment: [String: String]
+    ) -> [(rows: [any Setting], message: String, holds: Bool)] {
+        let rows = SettingTable.rows
+        func without(_ other: any Setting) -> String { "says nothing without \(other.flag)" }
+        func beside(_ other: any Setting, _ why: String) -> String { "does not go with \(other.flag): \(why)" }
+        let (once, summary, follow) = (options[\.once] != nil, options[\.summary], options[\.follow])
+        // Elsewhere the page's options may be for a port handed over.
+        let isHandedOver = environment["LISTEN_FDNAMES"]?.split(separator: ":").contains(rows.http.name[...]) == true
+        return [
+            ([rows.output], beside(rows.once, "it says itself what stdout gets"), once),
+            ([rows.listen, rows.http], beside(rows.once, "it ends before anybody could read"), once),
+            ([rows.agentName], without(rows.nats), options[\.nats] == nil),
+            ([rows.speed, rows.from], without(rows.replay), options[\.replay] == nil),
+            (
+                [rows.httpTokenFile, rows.httpOpen, rows.httpHost, rows.httpFrame], without(rows.http),
+                options[\.http] == nil && !isHandedOver
+            ),
+            (
+                [rows.follow, rows.reverse],
+                beside(rows.summary, "a table has no order, and no end that it could wait for"), summary
+            ),
+            ([rows.limit], beside(rows.summary, "it counts all that is chosen"), summary),
+            ([rows.format], beside(rows.summary, "a table is text"), summary),
+            ([rows.reverse], beside(rows.follow, "what comes is the newest"), follow),
+            ([rows.until], beside(rows.follow, "it has no end"), follow),
+        ]
     }
 
     /// Refuses combinations of options that contradict each other.
-    private static func check(_ options: Options) throws(UsageError) {
+    private static func check(_ options: Options, environment: [String: String]) throws(UsageError) {
         let rows = SettingTable.rows
+        for (rows, message, holds) in rules(for: options, environment: environment) where holds {
+            for row in rows {
+                guard case .option? = options.values.entry(of: row)?.origin else { continue }
+                throw UsageError(message, option: row.flag)
+            }
+        }
         let interval = options[\.interval]
         if let history = options[\.history], history < interval {
             throw UsageError(
@@ -168,14 +188,9 @@ extension Command {
                 throw UsageError("a journal is not played back into itself", option: rows.replay.flag)
             }
         }
-        if options[\.once] != nil {
-            try refuse([rows.output], beside: rows.once, "it says itself what stdout gets", options)
-            try refuse([rows.listen, rows.http], beside: rows.once, "it ends before anybody could read", options)
-        }
         if options.passedOn == nil, options[\.noReconnect] {
             throw UsageError("says nothing without --attach, or beside other sources", option: rows.noReconnect.flag)
         }
-        if options[\.nats] == nil { try refuse([rows.agentName], without: rows.nats, options) }
         if let address = options[\.http], !address.isLoopback {
             try checkAccess(to: "\(address)", options)
         }
@@ -187,7 +202,6 @@ extension Command {
             throw UsageError(
                 "a key needs the certificate it belongs to; add --cert FILE", option: rows.keyFile.flag)
         }
-        if options[\.replay] == nil { try refuse([rows.speed, rows.from], without: rows.replay, options) }
     }
 }
 

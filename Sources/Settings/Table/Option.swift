@@ -78,9 +78,10 @@ struct Option: Sendable {
     /// - Parameters:
     ///   - argument: the placeholder in the help, unless the type's own will do.
     ///   - long: the option's name, unless it is the setting's.
+    ///   - effect: nil to set a value, of `catwatch log` for an option in its group.
     init(
         _ short: Character? = nil, _ group: Group, _ help: String, argument: String = "", long: String = "",
-        repeats: Repeats = .last, effect: Effect = .set, traits: Traits = []
+        repeats: Repeats = .last, effect: Effect? = nil, traits: Traits = []
     ) {
         self.short = short
         self.group = group
@@ -88,7 +89,7 @@ struct Option: Sendable {
         self.argument = .required(argument)
         self.long = long
         self.repeats = repeats
-        self.effect = effect
+        self.effect = effect ?? (group == .log ? .with([.log]) : .set)
         self.traits = group == .documents || group == .http ? traits.union(.reloads) : traits
     }
 
@@ -143,7 +144,7 @@ struct InSource: Sendable {
 
         fileprivate var kinds: [SourceKind] {
             switch self {
-            case .general: SourceKind.allCases
+            case .general: SourceKind.own
             case .place, .request: SourceKind.remote
             case .items, .fields: SourceKind.documents
             case .nats: [.feed]

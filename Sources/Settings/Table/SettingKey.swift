@@ -102,11 +102,4 @@ final class RequestRow: TableRow {
     init(_ name: String, _ shape: ValueShape, _ option: Option) { self.option = option.completed(name, shape) }
 
     var flag: String { option?.flag ?? "" }
-
-    /// Every spelling in one word.
-    var spellings: [String] {
-        guard let option else { return [] }
-        let argument = if case .optional(let word) = option.argument { ["\(option.flag)=\(word)"] } else { [String]() }
-        return [option.flag] + (option.short.map { ["-\($0)"] } ?? []) + argument
-    }
 }

@@ -22,39 +22,34 @@ package struct SettingTable: Sendable {
         "name", Types.name,
         source: .init(
             .general,
-            "What lines call it; unique. Without it: the preset's name, the last component of the URL's path, or the kind."
-        ))
+            "What lines call it; unique. Without it: the preset's name, the last component of the URL's path, or the kind.",
+            kinds: SourceKind.allCases))
     let kind = SettingKey(
         "kind", Types.words(SourceKind.allCases),
         source: .init(
             .general,
             "Where its events come from. Without it: `file` with a `path`, `websocket` for a ws or wss URL, `feed` for "
-                + "`unix:`, `nats:` and `tls:`, else `http`. A `feed` is another agent, or many of them."
-        ))
+                + "`unix:`, `nats:` and `tls:`, else `http`. A `feed` is another agent, or many of them.",
+            kinds: SourceKind.allCases))
     let preset = SettingKey(
         "preset", Types.words(Preset.single),
-        source: .init(
-            .general, "Start from a known feed; the keys beside it override it, one by one.", kinds: SourceKind.own))
+        source: .init(.general, "Start from a known feed; the keys beside it override it, one by one."))
     let type = SettingKey(
-        "type", Types.name,
-        source: .init(.general, "The `type` of its data lines; its name without it.", kinds: SourceKind.own))
+        "type", Types.name, source: .init(.general, "The `type` of its data lines; its name without it."))
     let unit = SettingKey(
-        "unit", Types.text(limit: 32),
-        source: .init(.general, "What its values are measured in, for people.", kinds: SourceKind.own))
+        "unit", Types.text(limit: 32), source: .init(.general, "What its values are measured in, for people."))
     let bands = SettingKey(
         "bands", Types.scale,
         source: .init(
             .general,
             "What its values mean: the name of a scale of the top level's `bands`, a built-in one (`cpcb`), or a scale "
-                + "itself.",
-            kinds: SourceKind.own))
+                + "itself."))
     let keep = SettingKey(
         "keep", Types.duration(.seconds(1)...(.seconds(30 * 86_400))),
         source: .init(
             .general,
             "How long the newest line of each series is kept for readers that come later, by the line's time. Without it: "
-                + "until three complete answers in a row did not contain it, or of a stream for a day.",
-            kinds: SourceKind.own))
+                + "until three complete answers in a row did not contain it, or of a stream for a day."))
     let url = SettingKey(
         "url", Types.url,
         source: .init(
@@ -406,36 +401,27 @@ package struct SettingTable: Sendable {
 
     package let since = SettingKey(
         "since", Types.time,
-        option: .init(
-            nil, .log, "from then on: RFC 3339, a date, -1h, today, yesterday", argument: "TIME",
-            effect: .with([.log])))
+        option: .init(nil, .log, "from then on: RFC 3339, a date, -1h, today, yesterday", argument: "TIME"))
     package let until = SettingKey(
-        "until", Types.time,
-        option: .init(nil, .log, "up to then, which is not included", argument: "TIME", effect: .with([.log])))
+        "until", Types.time, option: .init(nil, .log, "up to then, which is not included", argument: "TIME"))
     package let logTypes = SettingKey(
         "type", Types.text("the type").list(once: true), absent: [],
-        option: .init(
-            nil, .log, "lines of this type only; repeatable", argument: "NAME", repeats: .words, effect: .with([.log])))
+        option: .init(nil, .log, "lines of this type only; repeatable", argument: "NAME", repeats: .words))
     package let logSources = SettingKey(
         "source", Types.text("the source").list(once: true), absent: [],
-        option: .init(
-            nil, .log, "lines of this source only; repeatable", argument: "NAME", repeats: .words,
-            effect: .with([.log])))
+        option: .init(nil, .log, "lines of this source only; repeatable", argument: "NAME", repeats: .words))
     package let logSeries = SettingKey(
         "series", Types.text("the series").list(once: true), absent: [],
-        option: .init(
-            nil, .log, "lines of this series only; repeatable", argument: "NAME", repeats: .words,
-            effect: .with([.log])))
+        option: .init(nil, .log, "lines of this series only; repeatable", argument: "NAME", repeats: .words))
     package let limit = SettingKey(
-        "limit", Types.integer(0...(.max)),
-        option: .init(nil, .log, "the newest N of them (10 with --follow alone)", effect: .with([.log])))
+        "limit", Types.integer(0...(.max)), option: .init(nil, .log, "the newest N of them (10 with --follow alone)"))
     package let reverse = SettingKey(
-        "reverse", Types.flag, absent: false, option: .init("r", .log, "the newest first", effect: .with([.log])))
+        "reverse", Types.flag, absent: false, option: .init("r", .log, "the newest first"))
     package let follow = SettingKey(
-        "follow", Types.flag, absent: false, option: .init("f", .log, "go on with what comes", effect: .with([.log])))
+        "follow", Types.flag, absent: false, option: .init("f", .log, "go on with what comes"))
     package let format = SettingKey(
         "format", Types.words(LogFormat.allCases), initial: .ndjson,
-        option: .init(nil, .log, "ndjson, csv or text (ndjson)", argument: "FORMAT", effect: .with([.log])))
+        option: .init(nil, .log, "ndjson, csv or text (ndjson)", argument: "FORMAT"))
     package let summary = SettingKey(
         "summary", Types.flag, absent: false,
         option: .init(
