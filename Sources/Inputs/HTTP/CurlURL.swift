@@ -1,7 +1,7 @@
 internal import CCurl
 
 /// A URL in its parts, as libcurl reads it (curl_url_get(3)).
-struct CurlURL: ~Copyable {
+package struct CurlURL: ~Copyable {
     private let handle: OpaquePointer
 
     /// - Parameter flags: those of curl_url_set(3).
@@ -40,7 +40,7 @@ struct CurlURL: ~Copyable {
     }
 
     /// Undoes percent-encoding; a percent sign without two hexadecimal digits stands for itself.
-    static func unescaped(_ text: [UInt8]) -> [UInt8] {
+    package static func unescaped(_ text: [UInt8]) -> [UInt8] {
         // Given no length, libcurl would look for a zero byte.
         guard !text.isEmpty else { return [] }
         var count: Int32 = 0

@@ -1,3 +1,4 @@
+internal import Inputs
 internal import Nats
 
 /// A checked URL: http, https, ws or wss; `unix:PATH` for an agent's socket; or `nats://HOST,HOST` for the servers that
@@ -6,7 +7,7 @@ internal import Nats
 /// The user name and password (RFC 3986, 3.2.1) are kept for the request and never printed; neither is the query,
 /// because it may hold an API key.
 package struct FeedURL: Sendable, Hashable {
-    package enum Scheme: String, Sendable {
+    package enum Scheme: String, Sendable, CaseIterable {
         case http, https, ws, wss, unix, nats, tls
 
         /// Whether the scheme is one of NATS.
@@ -99,19 +100,7 @@ package struct FeedURL: Sendable, Hashable {
     }
 
     private static func percentDecoded(_ text: Substring) -> String {
-        var bytes: [UInt8] = []
-        var rest = text.utf8
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-            {
-                bytes.append(value)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        String(decoding: CurlURL.unescaped(Array(text.utf8)), as: UTF8.self)
     }
 
     /// The URL to request, without user name and password. Its query may still hold a secret.
@@ -189,10 +178,7 @@ package struct FeedURL: Sendable, Hashable {
         var shown = text[...]
         if let at = shown.lastIndex(of: "@") {
             // Everything before the last @ may belong to the password, so only a well-formed scheme is kept.
-            let scheme =
-                ["http://", "https://", "ws://", "wss://", "nats://", "tls://"].first {
-                    text.lowercased().hasPrefix($0)
-                } ?? ""
+            let scheme = Scheme.allCases.map { "\($0)://" }.first { text.lowercased().hasPrefix($0) } ?? ""
             shown = "\(scheme)…\(shown[at...])"
         }
         if let query = shown.firstIndex(of: "?") { shown = shown[..<query] + "?…" }
