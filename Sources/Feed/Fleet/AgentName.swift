@@ -40,18 +40,20 @@ package enum AgentName {
     }
 }
 
-/// The rule for names that other agents give to sources and types: the same as for a configuration.
-enum PeerName {
+/// The rule for names of sources and types, of a configuration and of other agents.
+package enum PeerName {
     /// In bytes of UTF-8: 64 characters and a `-2`, or more.
     static let longest = 264
 
     static func isValid(_ name: String) -> Bool {
-        guard 1...longest ~= name.utf8.count else { return false }
-        return name.unicodeScalars.allSatisfy { scalar in
-            switch scalar {
-            case "a"..."z", "A"..."Z", "0"..."9", ".", "_", "-": true
-            default: scalar.value >= 0x80 && !Sanitizer.isHidden(scalar) && !scalar.properties.isWhitespace
-            }
+        1...longest ~= name.utf8.count && name.unicodeScalars.allSatisfy(mayHold)
+    }
+
+    /// Whether a name may have this character.
+    package static func mayHold(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "a"..."z", "A"..."Z", "0"..."9", ".", "_", "-": true
+        default: scalar.value >= 0x80 && !Sanitizer.isHidden(scalar) && !scalar.properties.isWhitespace
         }
     }
 }

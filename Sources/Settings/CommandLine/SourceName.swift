@@ -35,13 +35,8 @@ package enum SourceName {
         if case let prefix = SeriesKind(of: name).prefix, !prefix.isEmpty {
             throw UsageError("\(quoted): names with '\(prefix)' in front are the agent's own; choose another name")
         }
-        for scalar in name.unicodeScalars {
-            switch scalar {
-            case "a"..."z", "A"..."Z", "0"..."9", ".", "_", "-": continue
-            case _ where scalar.value >= 0x80 && !Sanitizer.isHidden(scalar) && !scalar.properties.isWhitespace:
-                continue
-            default: throw UsageError("\(quoted) may hold letters, digits, '.', '_' and '-' only")
-            }
+        guard name.unicodeScalars.allSatisfy(PeerName.mayHold) else {
+            throw UsageError("\(quoted) may hold letters, digits, '.', '_' and '-' only")
         }
         return name
     }
