@@ -1,56 +1,47 @@
 internal import Feed
 
 /// The place of a secret; the secret itself never stands in a configuration.
-package enum Secret: Sendable, Hashable {
-    /// An environment variable.
-    ///
-    /// - Parameter optional: whether the setting is ignored while the variable is not set.
-    case environment(String, optional: Bool)
-    case file(String)
+struct Secret: Sendable, Hashable {
+    /// The environment variable that holds it, or else the file.
+    private(set) var variable: String?
+    private(set) var file: String?
+    /// Whether the setting is ignored while the variable is not set.
+    private(set) var isOptional = false
 
-    /// What the object has that says where the secret is.
-    struct Parts {
-        var env: String?
-        var file: String?
-        var isOptional: Bool?
-    }
+    static func file(_ path: String) -> Secret { Secret(file: path) }
 
-    static let keys: [ObjectKey<Parts>] = [
-        .init("env", variable, "The environment variable that holds it.", \.env),
+    static func environment(_ name: String, optional: Bool) -> Secret { Secret(variable: name, isOptional: optional) }
+
+    static let keys: [ObjectKey<Secret>] = [
+        .init("env", name, "The environment variable that holds it.", \.variable),
         .init("file", Types.path, "The file that holds it.", \.file),
-        .init(
-            "optional", Types.flag, "With env: leave out what it is for when the variable is not set.", \.isOptional),
+        .init("optional", Types.flag, "With env: leave out what it is for when the variable is not set.") {
+            $0.isOptional ? true : nil
+        } set: {
+            $0.isOptional = $1
+        },
     ]
 
-    private static let variable = Types.text(limit: 4_096) { text in
+    private static let name = Types.text(limit: 4_096) { text in
         text.utf8.contains(UInt8(ascii: "=")) ? "is no name of a variable" : nil
     }
 
     /// The secret as a configuration writes it.
-    var tree: JSONTree {
-        switch self {
-        case .environment(let name, let optional):
-            ObjectKey.tree(of: Parts(env: name, isOptional: optional ? true : nil), Self.keys)
-        case .file(let path): ObjectKey.tree(of: Parts(file: path), Self.keys)
-        }
-    }
+    var tree: JSONTree { ObjectKey.tree(of: self, Self.keys) }
 
     /// Returns the secret without the white space around it; nil when it is optional and not set. Blocks.
     ///
     /// - Throws: `UsageError`, which does not show the secret.
     func read(environment: [String: String]) throws(UsageError) -> String? {
-        switch self {
-        case .environment(let name, let optional):
-            guard let value = environment[name], !value.isEmpty else {
-                if optional { return nil }
-                throw UsageError("the environment variable \(UsageError.quoted(name)) is not set")
-            }
-            return Self.trimmed(value)
-        case .file(let path):
-            let value = Self.trimmed(try SecretFile.read(path))
-            guard !value.isEmpty else { throw UsageError("\(UsageError.quoted(path)) holds nothing") }
-            return value
+        if let variable {
+            if let value = environment[variable], !value.isEmpty { return Self.trimmed(value) }
+            if isOptional { return nil }
+            throw UsageError("the environment variable \(UsageError.quoted(variable)) is not set")
         }
+        guard let file else { return nil }
+        let value = Self.trimmed(try SecretFile.read(file))
+        guard !value.isEmpty else { throw UsageError("\(UsageError.quoted(file)) holds nothing") }
+        return value
     }
 
     /// Removes the line break that editors add at the end, and other white space.
@@ -115,13 +106,14 @@ extension ConfigNode {
             // The text is not repeated in the message: it may be the secret.
             throw UsageError(#"a secret does not stand here; write {"env": "NAME"} or {"file": "PATH"}"#)
         }
-        return try object(Secret.keys, into: Secret.Parts()) { parts, _ throws(UsageError) in
-            switch (parts.env, parts.file) {
-            case (let name?, nil): return .environment(name, optional: parts.isOptional == true)
-            case (nil, let file?) where parts.isOptional != true: return .file(file)
-            case (nil, _?): throw UsageError("optional goes with env, not with file")
-            default: throw UsageError(#"needs one of {"env": "NAME"} and {"file": "PATH"}"#)
+        return try object(Secret.keys, into: Secret()) { secret, _ throws(UsageError) in
+            guard (secret.variable == nil) != (secret.file == nil) else {
+                throw UsageError(#"needs one of {"env": "NAME"} and {"file": "PATH"}"#)
             }
+            guard secret.variable != nil || !secret.isOptional else {
+                throw UsageError("optional goes with env, not with file")
+            }
+            return secret
         }
     }
 
@@ -151,24 +143,17 @@ extension ConfigNode {
 
 /// The secrets of a configuration, read once; never printed.
 struct SecretValues: Sendable, CustomStringConvertible, CustomReflectable {
-    private var values: [Secret: String] = [:]
-    private var failures: [Secret: UsageError] = [:]
+    private var values: [Secret: Result<String?, UsageError>] = [:]
     private let environment: [String: String]
 
     init(environment: [String: String]) { self.environment = environment }
 
     /// - Throws: the error of the first attempt to read the secret, every time.
     mutating func value(of secret: Secret) throws(UsageError) -> String? {
-        if let value = values[secret] { return value }
-        if let failure = failures[secret] { throw failure }
-        do throws(UsageError) {
-            guard let value = try secret.read(environment: environment) else { return nil }
-            values[secret] = value
-            return value
-        } catch {
-            failures[secret] = error
-            throw error
-        }
+        if let value = values[secret] { return try value.get() }
+        let value = Result { () throws(UsageError) in try secret.read(environment: environment) }
+        values[secret] = value
+        return try value.get()
     }
 
     var description: String { "\(values.count) secrets" }
