@@ -9,20 +9,31 @@ enum CommentBlanker {
         // The comma after a value, with only white space and comments behind it so far.
         var comma: Int?
         var previous: UInt8?
+        var endless: Int?
+        func second() -> UInt8? { position + 1 < bytes.count ? bytes[position + 1] : nil }
         while position < bytes.count {
             let byte = bytes[position]
             switch byte {
             case 0x20, 0x09, 0x0A, 0x0D: position += 1
-            case UInt8(ascii: "/") where position + 1 < bytes.count && bytes[position + 1] == UInt8(ascii: "/"):
-                while position < bytes.count, bytes[position] != 0x0A, bytes[position] != 0x0D {
-                    bytes[position] = 0x20
-                    position += 1
+            case UInt8(ascii: "/") where second() == UInt8(ascii: "/") || second() == UInt8(ascii: "*"):
+                var end = position + 2
+                if second() == UInt8(ascii: "/") {
+                    while end < bytes.count, bytes[end] != 0x0A, bytes[end] != 0x0D { end += 1 }
+                } else {
+                    while end < bytes.count, !bytes[end...].starts(with: "*/".utf8) { end += 1 }
+                    if end == bytes.count { endless = position } else { end += 2 }
                 }
-            case UInt8(ascii: "/") where position + 1 < bytes.count && bytes[position + 1] == UInt8(ascii: "*"):
-                let start = position
-                guard blankBlock(&bytes, from: &position) else { return start }
+                for offset in position..<end where bytes[offset] != 0x0A && bytes[offset] != 0x0D {
+                    bytes[offset] = 0x20
+                }
+                position = end
             case UInt8(ascii: "\""):
-                skipString(bytes, from: &position)
+                // The JSON scanner reports a string that does not end.
+                position += 1
+                while position < bytes.count, bytes[position] != UInt8(ascii: "\"") {
+                    position += bytes[position] == UInt8(ascii: "\\") ? 2 : 1
+                }
+                position += 1
                 comma = nil
                 previous = byte
             default:
@@ -32,33 +43,7 @@ enum CommentBlanker {
                 position += 1
             }
         }
-        return nil
-    }
-
-    /// - Returns: false when the comment does not end.
-    private static func blankBlock(_ bytes: inout [UInt8], from position: inout Int) -> Bool {
-        var end = position + 2
-        while end + 1 < bytes.count, bytes[end] != UInt8(ascii: "*") || bytes[end + 1] != UInt8(ascii: "/") { end += 1 }
-        let isClosed = end + 1 < bytes.count
-        end = isClosed ? end + 2 : bytes.count
-        for offset in position..<end where bytes[offset] != 0x0A && bytes[offset] != 0x0D { bytes[offset] = 0x20 }
-        position = end
-        return isClosed
-    }
-
-    /// Skips a string; the JSON scanner reports one that does not end.
-    private static func skipString(_ bytes: [UInt8], from position: inout Int) {
-        position += 1
-        while position < bytes.count {
-            switch bytes[position] {
-            case UInt8(ascii: "\""):
-                position += 1
-                return
-            case UInt8(ascii: "\\"): position += 2
-            default: position += 1
-            }
-        }
-        position = bytes.count
+        return endless
     }
 
     private static func isEndOfValue(_ byte: UInt8?) -> Bool {

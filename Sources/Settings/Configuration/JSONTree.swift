@@ -42,16 +42,7 @@ struct JSONTree: Sendable, Equatable {
     static let null = JSONTree(.null)
 
     /// The kind of value with its article, for messages.
-    var kind: String {
-        switch value {
-        case .object: "an object"
-        case .array: "an array"
-        case .string: "a string"
-        case .number: "a number"
-        case .boolean(let flag): flag ? "true" : "false"
-        case .null: "null"
-        }
-    }
+    var kind: String { "\(JSONKind(firstByte: line.utf8.first))" }
 }
 
 // MARK: Parsing
@@ -144,7 +135,8 @@ extension JSONTree {
         switch value {
         case .string(let text): return Self.quoted(text)
         case .number(let text): return text
-        case .boolean, .null: return kind
+        case .boolean(let flag): return "\(flag)"
+        case .null: return "null"
         case .object, .array: break
         }
         guard let (open, close, parts) = parts else { return "" }
