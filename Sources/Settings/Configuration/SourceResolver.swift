@@ -294,15 +294,15 @@ struct SourceResolver {
         case .http, .fibonacci: Rhythm(every: source[\.every])
         case .pages: Rhythm(every: source[\.oneRun] ? nil : source[\.every])
         // A FIFO continues as long as somebody writes to it.
-        case .file: source[\.path].map(mayGoOn) == true ? .stream : .once
+        case .file: source[\.path].flatMap(Self.kind).map { $0 != S_IFREG } == true ? .stream : .once
         case .stdin, .websocket, .feed: .stream
         }
     }
 
-    /// Whether the path exists and is not a regular file.
-    private func mayGoOn(_ path: String) -> Bool {
+    /// The kind of file (inode(7)); nil when there is none.
+    private static func kind(of path: String) -> mode_t? {
         var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+        return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
     }
 
     private mutating func pages(_ source: ConfiguredSource, _ description: SourceDescription) -> Source? {
@@ -434,8 +434,7 @@ struct SourceResolver {
     /// Whether the path can be read and is no folder or socket, or was a source before a reload; adds an issue if not.
     private mutating func canRead(_ path: String, _ source: ConfiguredSource) -> Bool {
         if filesBefore.contains(path) { return true }
-        var status = stat()
-        let isSocket = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+        let isSocket = Self.kind(of: path) == S_IFSOCK
         guard
             let reason = isSocket
                 ? "is a socket; an agent's is read by \(rows.attach.flag)=PATH" : SystemError.reading(path)?.reason
