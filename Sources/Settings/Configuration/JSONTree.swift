@@ -110,52 +110,34 @@ extension JSONTree {
 
 extension JSONTree {
     /// The text, indented, with a line break at the end.
-    var text: String {
-        var output = ""
-        write(to: &output, indentation: "")
-        return output + "\n"
-    }
+    var text: String { written(" ", indentation: "") + "\n" }
 
     /// The value in one line.
-    var line: String { joined(" ") }
+    var line: String { written(" ") }
 
     /// The value in one line, without any space.
-    var compact: String { joined("") }
+    var compact: String { written("") }
 
-    /// The brackets of an object or array, and its parts with what stands in front of them; nil for any other value.
-    private var parts: (open: String, close: String, parts: [(name: String?, value: JSONTree)])? {
-        switch value {
-        case .object(let members): ("{", "}", members.map { ("\(Self.quoted($0.name)):", $0.value) })
-        case .array(let elements): ("[", "]", elements.map { (nil, $0) })
-        default: nil
-        }
-    }
-
-    private func joined(_ space: String) -> String {
+    /// - Parameters:
+    ///   - space: what follows a colon or a comma.
+    ///   - indentation: nil for one line.
+    private func written(_ space: String, indentation: String? = nil) -> String {
+        let (open, parts, close): (String, [(name: String, value: JSONTree)], String)
         switch value {
         case .string(let text): return Self.quoted(text)
         case .number(let text): return text
         case .boolean(let flag): return "\(flag)"
         case .null: return "null"
-        case .object, .array: break
+        case .object(let members):
+            (open, parts, close) = ("{", members.map { ("\(Self.quoted($0.name)):\(space)", $0.value) }, "}")
+        case .array(let elements): (open, parts, close) = ("[", elements.map { ("", $0) }, "]")
         }
-        guard let (open, close, parts) = parts else { return "" }
-        let texts = parts.map { name, value in (name.map { $0 + space } ?? "") + value.joined(space) }
-        return open + texts.joined(separator: ",\(space)") + close
-    }
-
-    private func write(to output: inout String, indentation: String) {
-        let line = line
-        guard line.utf8.count + indentation.utf8.count > 100, let (open, close, parts) = parts else {
-            output += line
-            return
-        }
-        output += open
-        for (index, (name, value)) in parts.enumerated() {
-            output += (index == 0 ? "\n" : ",\n") + indentation + "  " + (name.map { $0 + " " } ?? "")
-            value.write(to: &output, indentation: indentation + "  ")
-        }
-        output += "\n\(indentation)\(close)"
+        let line = open + parts.map { $0 + $1.written(space) }.joined(separator: ",\(space)") + close
+        guard let indentation, line.utf8.count + indentation.utf8.count > 100 else { return line }
+        let start = "\n\(indentation)"
+        return open
+            + parts.map { "\(start)  \($0)\($1.written(space, indentation: indentation + "  "))" }
+            .joined(separator: ",") + start + close
     }
 
     /// Returns a JSON string; characters that act on a terminal are escaped.
