@@ -69,8 +69,18 @@ package struct FeedURL: Sendable, Hashable {
         // Some parsers take a backslash for a slash, others for a part of the host: refuse it.
         guard !text.utf8.contains(UInt8(ascii: "\\")) else { throw fault("holds a backslash; write / or %5C") }
 
-        let (scheme, rest) = try Self.splitScheme(text, fault)
+        let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) ?? text.startIndex
+        let name = Substring(text.utf8[..<colon]).lowercased()
+        let hasSlashes = text.utf8[colon...].starts(with: "://".utf8)
+        guard hasSlashes || Scheme(rawValue: name) != nil else {
+            throw fault("has no scheme; write http:// or https:// in front")
+        }
+        guard hasSlashes else { throw fault("needs two slashes after '\(name):'") }
+        guard let scheme = Scheme(rawValue: name), scheme != .unix else {
+            throw fault("is no http, https, ws or wss URL")
+        }
         self.scheme = scheme
+        let rest = text.utf8[colon...].dropFirst("://".utf8.count)
         let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         var hostAndPort = authority
         if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
@@ -108,25 +118,6 @@ package struct FeedURL: Sendable, Hashable {
 
     /// Path and query. The query may hold a secret.
     var target: String { path + (query.map { "?\($0)" } ?? "") }
-
-    private static func splitScheme(
-        _ text: String, _ fault: (String) -> UsageError
-    ) throws(UsageError) -> (Scheme, rest: Substring.UTF8View) {
-        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
-            throw fault("has no scheme; write http:// or https:// in front")
-        }
-        let name = Substring(text.utf8[..<colon]).lowercased()
-        let rest = text.utf8[text.utf8.index(after: colon)...]
-        guard rest.starts(with: "//".utf8) else {
-            let known = Scheme(rawValue: name) != nil
-            throw fault(
-                known ? "needs two slashes after '\(name):'" : "has no scheme; write http:// or https:// in front")
-        }
-        guard let scheme = Scheme(rawValue: name), scheme != .unix else {
-            throw fault("is no http, https, ws or wss URL")
-        }
-        return (scheme, rest: rest.dropFirst(2))
-    }
 
     /// Reads `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`.
     static func splitPort(
