@@ -30,7 +30,7 @@ package enum SourceName {
     ///
     /// - Throws: `UsageError` when it is reserved or holds characters that lines and series need for themselves.
     static func check(_ name: String) throws(UsageError) -> String {
-        try checkReserved(name)
+        if let fault = reserved(name) { throw UsageError(fault) }
         let quoted = UsageError.quoted(name)
         if case let prefix = SeriesKind(of: name).prefix, !prefix.isEmpty {
             throw UsageError("\(quoted): names with '\(prefix)' in front are the agent's own; choose another name")
@@ -41,10 +41,10 @@ package enum SourceName {
         return name
     }
 
-    /// - Throws: `UsageError` when the name is reserved for the agent itself.
-    static func checkReserved(_ name: String) throws(UsageError) {
-        guard ReservedNames.all.contains(name) else { return }
-        throw UsageError("\(UsageError.quoted(name)) is reserved for what the agent says itself; choose another name")
+    /// What is wrong with a name that is reserved for the agent itself; nil for any other.
+    static func reserved(_ name: String) -> String? {
+        ReservedNames.all.contains(name)
+            ? "\(UsageError.quoted(name)) is reserved for what the agent says itself; choose another name" : nil
     }
 
     /// The default name of a source with this URL: the last component of its path, or the host when there is none, with

@@ -12,6 +12,16 @@ struct ConfigScale: Sendable, Equatable {
 
     var tree: JSONTree { ObjectKey.tree(of: self, Self.keys) }
 
+    init(unit: String? = nil, bands: [Band] = []) { (self.unit, self.bands) = (unit, bands) }
+
+    init(_ node: ConfigNode) throws(UsageError) {
+        guard case .object = node.value else { throw node.wrong("the name of a scale or a scale") }
+        self = try node.object(Self.keys, into: Self()) { scale, _ throws(UsageError) in
+            guard scale.scale != nil else { throw UsageError("its bands do not cover every number") }
+            return scale
+        }
+    }
+
     static let keys: [ObjectKey<ConfigScale>] = [
         .init(
             SettingTable.rows.unit.name, Types.text(limit: 32),
@@ -21,13 +31,11 @@ struct ConfigScale: Sendable, Equatable {
             \.higherIsBetter),
         .init(
             SettingTable.rows.bands.name,
-            SettingType(
-                .scale, tree: { .array($0.map { ObjectKey.tree(of: $0, bandKeys) }) },
-                read: { node throws(UsageError) in try node.bands() }),
+            SettingType(.scale, tree: { .array($0.map { ObjectKey.tree(of: $0, bandKeys) }) }, read: bands),
             "1 to 32 bands, ascending; the last one has no end.", isNeeded: true, \.bands),
     ]
 
-    fileprivate static let end = "up_to"
+    private static let end = "up_to"
     static let bandKeys: [ObjectKey<Band>] = [
         .init(SettingTable.rows.name.name, name, "What it is called; unique in the scale.", isNeeded: true, \.name),
         .init("letter", letter, "One character that stands for it where there is no colour.", isNeeded: true, \.letter),
@@ -69,6 +77,36 @@ struct ConfigScale: Sendable, Equatable {
         return number
     }
 
+    /// Reads bands that ascend.
+    private static func bands(_ node: ConfigNode) throws(UsageError) -> [Band] {
+        guard case .array(let elements) = node.value, !elements.isEmpty else {
+            throw node.value == .array([])
+                ? UsageError("is empty; a scale has a band at least") : node.wrong("an array")
+        }
+        var names: Set<String> = []
+        var (count, highest) = (0, -Double.infinity)
+        return try node.elements(atMost: mostBands) { node throws(UsageError) in
+            count += 1
+            let blank = Band(name: "", letter: " ", color: Band.Color(red: 0, green: 0, blue: 0), upTo: nil)
+            return try node.object(bandKeys, into: blank) { band, _ throws(UsageError) in
+                var issues = ConfigIssues()
+                if !names.insert(band.name).inserted {
+                    issues.add(node.mark, "there is a band \(UsageError.quoted(band.name)) already")
+                }
+                let place = ConfigMark(file: node.mark.file, at: node.mark.at, path: "\(node.mark.path).\(end)")
+                switch (band.upTo, count == elements.count) {
+                case (let upTo?, false) where upTo <= highest: issues.add(place, "is not above the band before it")
+                case (let upTo?, false): highest = upTo
+                case (nil, false): issues.add(node.mark, "needs up_to: only the last band has no end")
+                case (_?, true): issues.add(place, "the last band has no end; leave it out")
+                case (nil, true): break
+                }
+                try issues.check()
+                return band
+            }
+        }
+    }
+
     /// The most bands of a scale.
     static let mostBands = 32
 
@@ -99,53 +137,18 @@ enum ScaleReference: Sendable, Equatable {
     /// A built-in scale, or one of the configuration's top level.
     case named(String)
 
+    init(_ node: ConfigNode) throws(UsageError) {
+        if case .string = node.value {
+            self = .named(try node.string(limit: 64))
+        } else {
+            self = .own(try ConfigScale(node))
+        }
+    }
+
     var tree: JSONTree {
         switch self {
         case .own(let scale): scale.tree
         case .named(let name): .string(name)
-        }
-    }
-}
-
-extension ConfigNode {
-    func scaleOrName() throws(UsageError) -> ScaleReference {
-        if case .string = value { .named(try string(limit: 64)) } else { .own(try scale()) }
-    }
-
-    func scale() throws(UsageError) -> ConfigScale {
-        guard case .object = value else { throw wrong("the name of a scale or a scale") }
-        return try object(ConfigScale.keys, into: ConfigScale()) { scale, _ throws(UsageError) in
-            guard scale.scale != nil else { throw UsageError("its bands do not cover every number") }
-            return scale
-        }
-    }
-
-    /// Reads bands that ascend.
-    fileprivate func bands() throws(UsageError) -> [Band] {
-        guard case .array(let elements) = value, !elements.isEmpty else {
-            throw value == .array([]) ? UsageError("is empty; a scale has a band at least") : wrong("an array")
-        }
-        var names: Set<String> = []
-        var (count, highest) = (0, -Double.infinity)
-        return try self.elements(atMost: ConfigScale.mostBands) { node throws(UsageError) in
-            count += 1
-            let blank = Band(name: "", letter: " ", color: Band.Color(red: 0, green: 0, blue: 0), upTo: nil)
-            return try node.object(ConfigScale.bandKeys, into: blank) { band, _ throws(UsageError) in
-                var issues = ConfigIssues()
-                if !names.insert(band.name).inserted {
-                    issues.add(node.mark, "there is a band \(UsageError.quoted(band.name)) already")
-                }
-                let end = ConfigMark(file: mark.file, at: node.mark.at, path: "\(node.mark.path).\(ConfigScale.end)")
-                switch (band.upTo, count == elements.count) {
-                case (let upTo?, false) where upTo <= highest: issues.add(end, "is not above the band before it")
-                case (let upTo?, false): highest = upTo
-                case (nil, false): issues.add(node.mark, "needs up_to: only the last band has no end")
-                case (_?, true): issues.add(end, "the last band has no end; leave it out")
-                case (nil, true): break
-                }
-                try issues.check()
-                return band
-            }
         }
     }
 }

@@ -71,7 +71,7 @@ struct Configuration: Sendable, Equatable {
         } _: { name, node throws(UsageError) in
             // A faulty scale keeps its name here, so that sources that use it get no second error.
             scales[name] = ConfigScale()
-            scales[name] = try node.scale()
+            scales[name] = try ConfigScale(node)
         }
     }
 

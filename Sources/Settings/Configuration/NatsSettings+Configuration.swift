@@ -16,10 +16,7 @@ extension NatsSettings {
         }
         return [
             .init(
-                urls,
-                SettingType(
-                    .nats, tree: { .strings($0.map(\.description)) },
-                    read: { node throws(UsageError) in try node.addresses() }),
+                urls, SettingType(.nats, tree: { .strings($0.map(\.description)) }, read: addresses),
                 "The servers of one cluster, any of which will do: `nats://HOST:4222`, or `tls://HOST:4222` for all.",
                 isNeeded: true, \.servers.addresses),
             .init(
@@ -35,13 +32,10 @@ extension NatsSettings {
                 rows.every.name, Types.duration(.milliseconds(10)...(.seconds(60))),
                 "The least time between two messages while lines are few, 10ms to 1m; `200ms` without it.", \.every),
             .init(
-                "lines", Types.flag,
-                "Whether each line is a message, with where it comes from as its last keys, for who takes no batches."
-            ) {
-                $0.sendsLines ? true : nil
-            } set: {
-                $0.sendsLines = $1
-            },
+                "lines",
+                flag:
+                    "Whether each line is a message, with where it comes from as its last keys, for who takes no batches.",
+                \.sendsLines),
         ]
     }()
 
@@ -56,47 +50,47 @@ extension NatsSettings {
     /// Reads servers separated by commas.
     init(urls text: String) throws(UsageError) { self.init(to: NatsServers(try NatsAddress.list(text))) }
 
-    /// The settings as a configuration writes them; secrets appear only as the names of their files.
-    var tree: JSONTree { ObjectKey.tree(of: self, Self.keys) }
-}
-
-extension ConfigNode {
-    /// Reads the settings for publishing to NATS.
-    func nats() throws(UsageError) -> NatsSettings {
-        switch value {
+    /// Reads servers, or an object.
+    init(_ node: ConfigNode) throws(UsageError) {
+        switch node.value {
         case .object: break
-        case .string: return try NatsSettings(urls: try string(limit: 8_192))
-        default: throw wrong("a string or an object")
+        case .string:
+            self = try NatsSettings(urls: try node.string(limit: 8_192))
+            return
+        default: throw node.wrong("a string or an object")
         }
         let rows = SettingTable.rows
-        return try object(NatsSettings.keys, into: NatsSettings(to: NatsServers([]))) {
+        self = try node.object(Self.keys, into: NatsSettings(to: NatsServers([]))) {
             settings, given throws(UsageError) in
             var issues = ConfigIssues()
             let (secrets, key) = ([rows.credsFile, rows.nkeyFile, rows.tokenFile].map(\.name), rows.keyFile.name)
             if given.intersection(secrets).count > 1 {
-                issues.add(mark, "takes one of \(secrets[0]), \(secrets[1]) and \(secrets[2])")
+                issues.add(node.mark, "takes one of \(secrets[0]), \(secrets[1]) and \(secrets[2])")
             }
             if given.contains(key), !given.contains(rows.certificate.name) {
-                issues.add(mark, "has a \(key) without the \(rows.certificate.name) that it belongs to")
+                issues.add(node.mark, "has a \(key) without the \(rows.certificate.name) that it belongs to")
             }
             if settings.servers.isTokenPlain {
-                issues.add(mark, "\(rows.tokenFile.name) \(NatsSettings.plainToken)")
+                issues.add(node.mark, "\(rows.tokenFile.name) \(Self.plainToken)")
             }
             try issues.check()
             return settings
         }
     }
 
-    fileprivate func addresses() throws(UsageError) -> [NatsAddress] {
+    private static func addresses(_ node: ConfigNode) throws(UsageError) -> [NatsAddress] {
         func address(_ node: ConfigNode) throws(UsageError) -> NatsAddress {
             try NatsAddress(url: try node.string(limit: 512))
         }
-        if case .string = value { return [try address(self)] }
-        let addresses = try elements(atMost: NatsSettings.mostServers, address)
+        if case .string = node.value { return [try address(node)] }
+        let addresses = try node.elements(atMost: mostServers, address)
         guard !addresses.isEmpty else { throw UsageError("is empty") }
-        guard Set(addresses.map(\.isSecure)).count < 2 else { throw UsageError(NatsSettings.mixture) }
+        guard Set(addresses.map(\.isSecure)).count < 2 else { throw UsageError(mixture) }
         return addresses
     }
+
+    /// The settings as a configuration writes them; secrets appear only as the names of their files.
+    var tree: JSONTree { ObjectKey.tree(of: self, Self.keys) }
 }
 
 extension NatsAddress {

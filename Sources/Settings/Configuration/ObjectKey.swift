@@ -41,6 +41,11 @@ struct ObjectKey<Root>: Sendable {
             set: { $0[keyPath: part] = $1 })
     }
 
+    /// Creates a key for a flag that is left out when it is not set.
+    init(_ name: String, flag help: String, _ part: any WritableKeyPath<Root, Bool> & Sendable) {
+        self.init(name, Types.flag, help, get: { $0[keyPath: part] ? true : nil }, set: { $0[keyPath: part] = $1 })
+    }
+
     /// The value as a configuration writes it.
     static func tree(of root: Root, _ keys: [ObjectKey]) -> JSONTree {
         .object(keys.compactMap { key in key.tree(root).map { .init(key.name, $0) } })

@@ -6,7 +6,11 @@ struct Secret: Sendable, Hashable {
     private(set) var variable: String?
     private(set) var file: String?
     /// Whether the setting is ignored while the variable is not set.
-    private(set) var isOptional = false
+    private(set) var isOptional: Bool
+
+    private init(variable: String? = nil, file: String? = nil, isOptional: Bool = false) {
+        (self.variable, self.file, self.isOptional) = (variable, file, isOptional)
+    }
 
     static func file(_ path: String) -> Secret { Secret(file: path) }
 
@@ -15,15 +19,29 @@ struct Secret: Sendable, Hashable {
     static let keys: [ObjectKey<Secret>] = [
         .init("env", name, "The environment variable that holds it.", \.variable),
         .init("file", Types.path, "The file that holds it.", \.file),
-        .init("optional", Types.flag, "With env: leave out what it is for when the variable is not set.") {
-            $0.isOptional ? true : nil
-        } set: {
-            $0.isOptional = $1
-        },
+        .init(
+            "optional", flag: "With env: leave out what it is for when the variable is not set.", \.isOptional),
     ]
 
     private static let name = Types.text(limit: 4_096) { text in
         text.utf8.contains(UInt8(ascii: "=")) ? "is no name of a variable" : nil
+    }
+
+    /// Reads `{"env": "NAME"}`, `{"env": "NAME", "optional": true}` or `{"file": "PATH"}`.
+    init(_ node: ConfigNode) throws(UsageError) {
+        if case .string = node.value {
+            // The text is not repeated in the message: it may be the secret.
+            throw UsageError(#"a secret does not stand here; write {"env": "NAME"} or {"file": "PATH"}"#)
+        }
+        self = try node.object(Self.keys, into: Secret()) { secret, _ throws(UsageError) in
+            guard (secret.variable == nil) != (secret.file == nil) else {
+                throw UsageError(#"needs one of {"env": "NAME"} and {"file": "PATH"}"#)
+            }
+            guard secret.variable != nil || !secret.isOptional else {
+                throw UsageError("optional goes with env, not with file")
+            }
+            return secret
+        }
     }
 
     /// The secret as a configuration writes it.
@@ -72,6 +90,26 @@ struct SecretHeader: Sendable, Equatable {
 
     static func tree(_ headers: [SecretHeader]) -> JSONTree { .object(headers.map { .init($0.name, $0.value.tree) }) }
 
+    /// Reads an object of names and values.
+    static func read(_ node: ConfigNode) throws(UsageError) -> [SecretHeader] {
+        var headers: [SecretHeader] = []
+        var seen: Set<String> = []
+        try node.members("an object of names and values") { name throws(UsageError) in
+            guard !name.isEmpty, name.utf8.allSatisfy(HeaderField.isTokenByte) else {
+                throw UsageError("a header's name is letters, digits and hyphens")
+            }
+            guard seen.insert(name.lowercased()).inserted else { throw UsageError("is given twice; leave one out") }
+        } _: { name, node throws(UsageError) in
+            if case .string(let text) = node.value, !holdsSecret(name) {
+                let field = try HeaderField("\(name): \(text)")
+                headers.append(SecretHeader(name: field.name, value: .text(field.value)))
+            } else {
+                headers.append(SecretHeader(name: name, value: .secret(try Secret(node))))
+            }
+        }
+        return headers
+    }
+
     /// Whether a header of that name is likely to hold a secret.
     static func holdsSecret(_ name: String) -> Bool {
         let name = name.lowercased()
@@ -85,8 +123,14 @@ struct SecretHeader: Sendable, Equatable {
 
 /// A user name, and the place of the password.
 struct BasicCredentials: Sendable, Equatable {
-    var user: String
-    var password: Secret
+    private(set) var user = ""
+    private(set) var password = Secret.file("")
+
+    init(_ node: ConfigNode) throws(UsageError) {
+        self = try node.object(Self.keys, into: Self()) { credentials, _ in credentials }
+    }
+
+    private init() {}
 
     static let keys: [ObjectKey<BasicCredentials>] = [
         .init("user", name, isNeeded: true, \.user), .init("password", Types.secret, isNeeded: true, \.password),
@@ -97,48 +141,6 @@ struct BasicCredentials: Sendable, Equatable {
     }
 
     var tree: JSONTree { ObjectKey.tree(of: self, Self.keys) }
-}
-
-extension ConfigNode {
-    /// `{"env": "NAME"}`, `{"env": "NAME", "optional": true}` or `{"file": "PATH"}`.
-    func secret() throws(UsageError) -> Secret {
-        if case .string = value {
-            // The text is not repeated in the message: it may be the secret.
-            throw UsageError(#"a secret does not stand here; write {"env": "NAME"} or {"file": "PATH"}"#)
-        }
-        return try object(Secret.keys, into: Secret()) { secret, _ throws(UsageError) in
-            guard (secret.variable == nil) != (secret.file == nil) else {
-                throw UsageError(#"needs one of {"env": "NAME"} and {"file": "PATH"}"#)
-            }
-            guard secret.variable != nil || !secret.isOptional else {
-                throw UsageError("optional goes with env, not with file")
-            }
-            return secret
-        }
-    }
-
-    func headers() throws(UsageError) -> [SecretHeader] {
-        var headers: [SecretHeader] = []
-        var seen: Set<String> = []
-        try members("an object of names and values") { name throws(UsageError) in
-            guard !name.isEmpty, name.utf8.allSatisfy(HeaderField.isTokenByte) else {
-                throw UsageError("a header's name is letters, digits and hyphens")
-            }
-            guard seen.insert(name.lowercased()).inserted else { throw UsageError("is given twice; leave one out") }
-        } _: { name, node throws(UsageError) in
-            if case .string(let text) = node.value, !SecretHeader.holdsSecret(name) {
-                let field = try HeaderField("\(name): \(text)")
-                headers.append(SecretHeader(name: field.name, value: .text(field.value)))
-            } else {
-                headers.append(SecretHeader(name: name, value: .secret(try node.secret())))
-            }
-        }
-        return headers
-    }
-
-    func basic() throws(UsageError) -> BasicCredentials {
-        try object(BasicCredentials.keys, into: BasicCredentials(user: "", password: .file(""))) { basic, _ in basic }
-    }
 }
 
 /// The secrets of a configuration, read once; never printed.

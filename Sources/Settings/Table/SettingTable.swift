@@ -189,9 +189,7 @@ package struct SettingTable: Sendable {
         option: .init(nil, .feed, "let everybody in who gets to that address", traits: .reloads))
     package let httpHost = SettingKey(
         "http_host", Types.host.list(once: true), absent: [],
-        option: .init(
-            nil, .feed, "a name that it may be called by; repeatable", argument: "NAME", repeats: .words,
-            traits: .reloads))
+        option: .init(nil, .feed, "a name that it may be called by; repeatable", repeats: .words, traits: .reloads))
     package let httpFrame = SettingKey(
         "http_frame", Types.origin.list(once: true), absent: [],
         option: .init(
@@ -199,8 +197,7 @@ package struct SettingTable: Sendable {
             traits: .reloads))
     package let metricsSeries = SettingKey(
         "metrics_series", Types.integer(0...FeedState.Limits.usualSeries), initial: 1_000,
-        option: .init(
-            nil, .feed, "how many series /metrics tells of, 0 to 10000 (1000)", argument: "N", traits: .reloads))
+        option: .init(nil, .feed, "how many series /metrics tells of, 0 to 10000 (1000)", traits: .reloads))
     package let attach = SettingKey(
         "attach", Types.agents, absent: [],
         option: .init(
@@ -235,7 +232,7 @@ package struct SettingTable: Sendable {
     package let nats = SettingKey(
         "nats", Types.nats, option: .init(nil, .feed, "publish the feed to NATS JetStream"))
     package let agentName = SettingKey(
-        "agent_name", Types.agentName, option: .init(nil, .feed, "its name there (the host's)", argument: "NAME"))
+        "agent_name", Types.agentName, option: .init(nil, .feed, "its name there (the host's)"))
     package let journal = SettingKey(
         "journal", Types.path, option: .init(nil, .feed, "keep every line in a SQLite file", traits: []))
     package let journalCommit = SettingKey(
@@ -406,13 +403,13 @@ package struct SettingTable: Sendable {
         "until", Types.time, option: .init(nil, .log, "up to then, which is not included", argument: "TIME"))
     package let logTypes = SettingKey(
         "type", Types.text("the type").list(once: true), absent: [],
-        option: .init(nil, .log, "lines of this type only; repeatable", argument: "NAME", repeats: .words))
+        option: .init(nil, .log, "lines of this type only; repeatable", repeats: .words))
     package let logSources = SettingKey(
         "source", Types.text("the source").list(once: true), absent: [],
-        option: .init(nil, .log, "lines of this source only; repeatable", argument: "NAME", repeats: .words))
+        option: .init(nil, .log, "lines of this source only; repeatable", repeats: .words))
     package let logSeries = SettingKey(
         "series", Types.text("the series").list(once: true), absent: [],
-        option: .init(nil, .log, "lines of this series only; repeatable", argument: "NAME", repeats: .words))
+        option: .init(nil, .log, "lines of this series only; repeatable", repeats: .words))
     package let limit = SettingKey(
         "limit", Types.integer(0...(.max)), option: .init(nil, .log, "the newest N of them (10 with --follow alone)"))
     package let reverse = SettingKey(
@@ -440,7 +437,7 @@ package struct SettingTable: Sendable {
         option: .init(nil, .program, "newest lines of series kept longer, 64KiB to 1GiB (8MiB)"))
     package let maxSeries = SettingKey(
         "max_series", Types.integer(1_000...FeedState.Limits.mostSeries), initial: FeedState.Limits.usualSeries,
-        option: .init(nil, .program, "how many series have windows, 1000 to 100000 (10000)", argument: "N"))
+        option: .init(nil, .program, "how many series have windows, 1000 to 100000 (10000)"))
     let online = RequestRow(
         "online", .boolean,
         .init(nil, .program, "with check: ask every source once, show what comes", effect: .with([.check])))

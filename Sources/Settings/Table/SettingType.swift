@@ -134,8 +134,7 @@ enum Types {
     static let name = SettingType(
         .name, limit: SourceName.maximumLength, parse: SourceName.check, tree: JSONTree.string)
     static let url = SettingType(
-        .url, parse: { text throws(UsageError) in try FeedURL(text) }, tree: { .string($0.description) },
-        read: { node throws(UsageError) in try node.url() })
+        .url, parse: FeedURL.init(_:), tree: { .string($0.description) }, read: url)
     static let socket = SettingType(
         .optionalPath, parse: { SocketPath(path: $0.isEmpty ? nil : $0) },
         tree: { $0.path.map(JSONTree.string) ?? .boolean(true) })
@@ -183,16 +182,14 @@ enum Types {
     static let header = SettingType(
         .string(limit: 8_192), parse: HeaderField.init, tree: { .string($0.description) })
     // Types that only a configuration can set.
-    static let message = SettingType(.message, tree: JSONTree.string) { node throws(UsageError) in try node.message() }
-    static let headers = SettingType(.headers, tree: SecretHeader.tree) { node throws(UsageError) in try node.headers()
-    }
-    static let secret = SettingType(.secret, tree: \.tree) { node throws(UsageError) in try node.secret() }
-    static let basic = SettingType(.basic, tree: \.tree) { node throws(UsageError) in try node.basic() }
-    static let tokens = SettingType(.tokens, tree: JSONTree.strings) { node throws(UsageError) in try node.tokens() }
-    static let origins = SettingType(.origins, tree: JSONTree.strings) { node throws(UsageError) in try node.origins() }
+    static let message = SettingType(.message, tree: JSONTree.string, read: message)
+    static let headers = SettingType(.headers, tree: SecretHeader.tree, read: SecretHeader.read)
+    static let secret = SettingType(.secret, tree: \.tree, read: Secret.init)
+    static let basic = SettingType(.basic, tree: \.tree, read: BasicCredentials.init)
+    static let tokens = SettingType(.tokens, tree: JSONTree.strings, read: tokens)
+    static let origins = SettingType(.origins, tree: JSONTree.strings, read: origins)
     static let scale = SettingType(
-        .scale, parse: { ScaleReference.named($0) }, tree: \.tree,
-        read: { node throws(UsageError) in try node.scaleOrName() })
+        .scale, parse: { ScaleReference.named($0) }, tree: \.tree, read: ScaleReference.init)
 
     /// The name of a NATS stream.
     static let stream = text(limit: NatsSettings.longestStream) { text in
@@ -205,20 +202,13 @@ enum Types {
             ? nil : "\(UsageError.quoted(text)) is no subject; write one like \(NatsSubject.all)"
     }
     static let nats = SettingType<NatsSettings>(
-        .nats, parse: { text throws(UsageError) in try NatsSettings(urls: text) }, tree: \.tree,
-        read: { node throws(UsageError) in try node.nats() })
+        .nats, parse: NatsSettings.init(urls:), tree: \.tree, read: NatsSettings.init(_:))
     /// An agent's name among others.
-    static let agentName = SettingType(
-        .string(limit: AgentName.longest),
-        parse: { text throws(UsageError) in
-            guard AgentName.isValid(text) else {
-                throw UsageError(
-                    "\(UsageError.quoted(text)) is no name of an agent, which has \(AgentName.rule)"
-                )
-            }
-            try SourceName.checkReserved(text)
-            return text
-        }, tree: JSONTree.string)
+    static let agentName = text(limit: AgentName.longest) { text in
+        AgentName.isValid(text)
+            ? SourceName.reserved(text)
+            : "\(UsageError.quoted(text)) is no name of an agent, which has \(AgentName.rule)"
+    }
 
     static let pointer = pointer(.pointer(orNull: false), "a JSON Pointer", null: nil, JSONPointer.parse) {
         .string($0.text)
@@ -254,7 +244,7 @@ enum Types {
         }, tree: JSONTree.boolean, read: { node throws(UsageError) in try node.boolean() })
 
     static let time = SettingType(
-        .string(limit: 64), parse: { text throws(UsageError) in try TimeWord(text) }, tree: { .string($0.text) })
+        .string(limit: 64), parse: TimeWord.init, tree: { .string($0.text) })
 
     /// A flag with an optional form.
     static let once = SettingType<OnceForm?>(
@@ -389,17 +379,18 @@ enum Types {
     }
 }
 
-extension ConfigNode {
-    fileprivate func url() throws(UsageError) -> FeedURL {
-        let url = try FeedURL(try string(limit: 8_192))
+// Reads of values that are more than the text of an option.
+extension Types {
+    private static func url(_ node: ConfigNode) throws(UsageError) -> FeedURL {
+        let url = try FeedURL(try node.string(limit: 8_192))
         guard url.userInfo == nil else {
             throw UsageError("holds a user name or password; write basic or bearer with a secret instead")
         }
         return url
     }
 
-    fileprivate func tokens() throws(UsageError) -> [String] {
-        try unique(atMost: 32, limit: 256) { word throws(UsageError) in
+    private static func tokens(_ node: ConfigNode) throws(UsageError) -> [String] {
+        try unique(node, atMost: 32, limit: 256) { word throws(UsageError) in
             guard word.utf8.allSatisfy(HeaderField.isTokenByte) else {
                 throw UsageError("\(UsageError.quoted(word)) is no token: letters, digits and hyphens")
             }
@@ -411,18 +402,18 @@ extension ConfigNode {
     static let mostOrigins = 16
 
     /// Reads the origins that pictures may come from.
-    fileprivate func origins() throws(UsageError) -> [String] {
-        try unique(atMost: Self.mostOrigins, limit: 512) { text throws(UsageError) in
+    private static func origins(_ node: ConfigNode) throws(UsageError) -> [String] {
+        try unique(node, atMost: Self.mostOrigins, limit: 512) { text throws(UsageError) in
             try PolicyOrigin.parse(text, [.https])
         }
     }
 
     /// Reads an array of strings that differ.
-    private func unique(
-        atMost most: Int, limit: Int, _ check: (String) throws(UsageError) -> String
+    private static func unique(
+        _ node: ConfigNode, atMost most: Int, limit: Int, _ check: (String) throws(UsageError) -> String
     ) throws(UsageError) -> [String] {
         var seen: Set<String> = []
-        return try elements(atMost: most) { node throws(UsageError) in
+        return try node.elements(atMost: most) { node throws(UsageError) in
             let word = try check(try node.string(limit: limit))
             guard seen.insert(word).inserted else { throw UsageError("is given twice; leave one out") }
             return word
@@ -430,8 +421,8 @@ extension ConfigNode {
     }
 
     /// Reads a message to send: a string, or JSON, which becomes compact text.
-    fileprivate func message() throws(UsageError) -> String {
-        let text = if case .string(let plain) = value { plain } else { tree.compact }
+    private static func message(_ node: ConfigNode) throws(UsageError) -> String {
+        let text = if case .string(let plain) = node.value { plain } else { node.tree.compact }
         guard text.utf8.count <= 64 << 10 else { throw UsageError("is longer than 64KiB") }
         return text
     }

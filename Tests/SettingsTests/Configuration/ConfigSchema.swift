@@ -181,7 +181,7 @@ enum ConfigSchema {
             ]
         case .origins:
             return [
-                Member("type", .string("array")), Member("maxItems", .integer(ConfigNode.mostOrigins)),
+                Member("type", .string("array")), Member("maxItems", .integer(Types.mostOrigins)),
                 Member("uniqueItems", .boolean(true)),
                 Member("items", .object(string(512) + [Member("pattern", .string(SchemaPattern.origin))])),
             ]
