@@ -8,7 +8,7 @@ struct Option: Sendable {
     /// One line, at most 50 characters in the main group.
     let help: String
     /// Whether repeating the option adds values, and how its environment variable separates them.
-    let repeats: Repeats
+    private(set) var repeats: Repeats
     let effect: Effect
     let traits: Traits
     private(set) var argument: Argument
@@ -78,6 +78,7 @@ struct Option: Sendable {
     /// - Parameters:
     ///   - argument: the placeholder in the help, unless the type's own will do.
     ///   - long: the option's name, unless it is the setting's.
+    ///   - repeats: how values are separated, for a list that is not separated by blanks.
     ///   - effect: nil to set a value, of `catwatch log` for an option in its group.
     init(
         _ short: Character? = nil, _ group: Group, _ help: String, argument: String = "", long: String = "",
@@ -93,9 +94,10 @@ struct Option: Sendable {
         self.traits = group == .documents || group == .http ? traits.union(.reloads) : traits
     }
 
-    /// Returns the option with the long name, argument and completion that follow from the setting's name and type.
-    func completed(_ name: String, _ shape: ValueShape) -> Option {
+    /// Returns the option with what follows from the setting's name and type.
+    func completed(_ name: String, _ shape: ValueShape, isList: Bool = false) -> Option {
         var option = self
+        if isList, repeats == .last { option.repeats = .words }
         if long.isEmpty { option.long = String(name.map { $0 == "_" ? "-" : $0 }) }
         if argument == .required("") { option.argument = shape.argument }
         option.completion = shape.completion

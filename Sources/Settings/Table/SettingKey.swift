@@ -55,7 +55,7 @@ package final class SettingKey<Value: Sendable & Equatable>: Setting {
         self.absent = absent
         self.initial = initial
         self.initialFor = initialFor
-        self.option = option?.completed(name, type.shape)
+        self.option = option?.completed(name, type.shape, isList: type.combine != nil)
         self.source = source
         self.secret = secret
     }

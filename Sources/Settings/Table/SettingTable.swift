@@ -66,7 +66,7 @@ package struct SettingTable: Sendable {
     package let urls = SettingKey(
         "url", Types.url.list(), absent: [],
         option: .init(
-            "u", .main, "poll this; repeatable (https://catfact.ninja/fact)", repeats: .words,
+            "u", .main, "poll this; repeatable (https://catfact.ninja/fact)",
             traits: [.reloads, .choosesFeed]),
         secret: { urls in
             urls.contains { $0.userInfo != nil }
@@ -81,9 +81,7 @@ package struct SettingTable: Sendable {
             kinds: [.http, .pages, .fibonacci]))
     package let presets = SettingKey(
         "preset", Types.words(Preset.allCases).list(once: true), absent: [],
-        option: .init(
-            "p", .main, "watch a known feed; all for each of them (fact)", repeats: .words,
-            traits: [.reloads, .choosesFeed]))
+        option: .init("p", .main, "watch a known feed; all for each of them (fact)", traits: [.reloads, .choosesFeed]))
     package let demo = SettingKey(
         "demo", Types.flag, absent: false,
         option: .init(nil, .main, "start the stand-in API on loopback and watch it", traits: .choosesFeed))
@@ -189,20 +187,16 @@ package struct SettingTable: Sendable {
         option: .init(nil, .feed, "let everybody in who gets to that address", traits: .reloads))
     package let httpHost = SettingKey(
         "http_host", Types.host.list(once: true), absent: [],
-        option: .init(nil, .feed, "a name that it may be called by; repeatable", repeats: .words, traits: .reloads))
+        option: .init(nil, .feed, "a name that it may be called by; repeatable", traits: .reloads))
     package let httpFrame = SettingKey(
         "http_frame", Types.origin.list(once: true), absent: [],
-        option: .init(
-            nil, .feed, "let pages of that origin show it; repeatable", argument: "ORIGIN", repeats: .words,
-            traits: .reloads))
+        option: .init(nil, .feed, "let pages of that origin show it; repeatable", argument: "ORIGIN", traits: .reloads))
     package let metricsSeries = SettingKey(
         "metrics_series", Types.integer(0...FeedState.Limits.usualSeries), initial: 1_000,
         option: .init(nil, .feed, "how many series /metrics tells of, 0 to 10000 (1000)", traits: .reloads))
     package let attach = SettingKey(
         "attach", Types.agents, absent: [],
-        option: .init(
-            "a", .feed, "read agents: a socket, http://…, nats://…; repeatable", repeats: .words,
-            traits: .choosesFeed),
+        option: .init("a", .feed, "read agents: a socket, http://…, nats://…; repeatable", traits: .choosesFeed),
         secret: { urls in
             urls.contains { $0.userInfo != nil }
                 ? "holds a user name or password; write a source of kind feed with a secret" : nil
@@ -212,8 +206,7 @@ package struct SettingTable: Sendable {
         option: .init(nil, .feed, "end when that agent is lost", traits: .choosesFeed))
     package let replay = SettingKey(
         "replay", Types.path,
-        option: .init(
-            nil, .feed, "play a journal or lines back; - for stdin", traits: [.notInFile, .choosesFeed]))
+        option: .init(nil, .feed, "play a journal or lines back; - for stdin", traits: [.notInFile, .choosesFeed]))
     package let speed = SettingKey(
         "speed", Types.speed, absent: .usual,
         option: .init(nil, .feed, "how fast: 0.1x to 10000x, or max (1x)", argument: "N", traits: .notInFile))
@@ -223,9 +216,7 @@ package struct SettingTable: Sendable {
     )
     package let connect = SettingKey(
         "connect", Types.target.list(), absent: [],
-        option: .init(
-            nil, .feed, "push the feed to unix:PATH or tcp:HOST:PORT", argument: "TARGET", repeats: .words,
-            traits: .reloads))
+        option: .init(nil, .feed, "push the feed to unix:PATH or tcp:HOST:PORT", argument: "TARGET", traits: .reloads))
     package let outputFile = SettingKey(
         "output_file", Types.path, option: .init(nil, .feed, "append every line", traits: .reloads))
 
@@ -403,13 +394,13 @@ package struct SettingTable: Sendable {
         "until", Types.time, option: .init(nil, .log, "up to then, which is not included", argument: "TIME"))
     package let logTypes = SettingKey(
         "type", Types.text("the type").list(once: true), absent: [],
-        option: .init(nil, .log, "lines of this type only; repeatable", repeats: .words))
+        option: .init(nil, .log, "lines of this type only; repeatable"))
     package let logSources = SettingKey(
         "source", Types.text("the source").list(once: true), absent: [],
-        option: .init(nil, .log, "lines of this source only; repeatable", repeats: .words))
+        option: .init(nil, .log, "lines of this source only; repeatable"))
     package let logSeries = SettingKey(
         "series", Types.text("the series").list(once: true), absent: [],
-        option: .init(nil, .log, "lines of this series only; repeatable", repeats: .words))
+        option: .init(nil, .log, "lines of this series only; repeatable"))
     package let limit = SettingKey(
         "limit", Types.integer(0...(.max)), option: .init(nil, .log, "the newest N of them (10 with --follow alone)"))
     package let reverse = SettingKey(
@@ -421,8 +412,7 @@ package struct SettingTable: Sendable {
         option: .init(nil, .log, "ndjson, csv or text (ndjson)", argument: "FORMAT"))
     package let summary = SettingKey(
         "summary", Types.flag, absent: false,
-        option: .init(
-            nil, .log, "a table of sources; with fibonacci: of all runs", effect: .with([.log, .fibonacci])))
+        option: .init(nil, .log, "a table of sources; with fibonacci: of all runs", effect: .with([.log, .fibonacci])))
 
     // MARK: More
 
