@@ -260,8 +260,21 @@ struct SourceResolver {
 
     // MARK: Inputs
 
-    /// Returns nil and adds issues when a secret or a file cannot be read.
+    /// The files that a source needs for its connections.
+    private static let files = [
+        SettingTable.rows.authorities, SettingTable.rows.certificate, SettingTable.rows.keyFile,
+        SettingTable.rows.credsFile, SettingTable.rows.nkeyFile, SettingTable.rows.tokenFile,
+    ]
+
+    /// Adds issues when a secret or a file cannot be read.
     mutating func build(_ source: ConfiguredSource) -> Source? {
+        // Now rather than at the first connection.
+        for key in Self.files {
+            guard let path = source.values.entry(of: key)?.value, let mark = source.given(key),
+                let fault = SystemError.reading(path)
+            else { continue }
+            issues.add(mark, "\(UsageError.quoted(path)): \(fault.reason)")
+        }
         let description = SourceDescription(
             name: source.name, type: source[\.type], unit: source[\.unit] ?? source.scale?.unit,
             bands: source.scale?.scale, rhythm: rhythm(of: source), keep: source[\.keep])
@@ -274,7 +287,7 @@ struct SourceResolver {
         case .pages: return pages(source, description)
         case .websocket: return webSocket(source, description)
         case .stdin, .file:
-            if let path = source[\.path], !canRead(path, source) { return nil }
+            if let path = source[\.path] { check(path, of: source) }
             var stdin = StdinSource(description, extraction: extraction(source))
             stdin.path = source[\.path]
             stdin.maxLine = source[\.maxLine]
@@ -338,7 +351,7 @@ struct SourceResolver {
         return .webSocket(webSocket)
     }
 
-    /// Builds a source that reads an agent; adds issues and returns nil when a secret or a file cannot be read.
+    /// Builds a source that reads an agent; adds issues when a secret cannot be read.
     mutating func feed(_ source: ConfiguredSource) -> FeedSource? {
         guard let url = source[\.url] else { return nil }
         if url.scheme == .unix {
@@ -347,23 +360,19 @@ struct SourceResolver {
         return request(source).map { FeedSource(source.name, at: .http($0), target: "\(url)") }
     }
 
-    /// Builds a source that reads many agents' lines from NATS; adds issues and returns nil when a file cannot be read.
+    /// Builds a source that reads many agents' lines from NATS.
     private mutating func nats(_ source: ConfiguredSource) -> NatsSource? {
         guard let url = source[\.url] else { return nil }
-        let before = issues.count
         var servers = NatsServers(url.servers)
         // Authorities or a certificate turn TLS on, but not when they are set for every source.
-        func path(_ key: SettingKey<String?>) -> String? {
-            url.scheme == .tls || source.given(key) != nil ? file(key, source) : nil
-        }
-        servers.authorities = path(rows.authorities)
-        servers.certificate = path(rows.certificate)
-        servers.key = path(rows.keyFile)
-        if let path = file(rows.credsFile, source) { servers.credentials = .creds(path) }
-        if let path = file(rows.nkeyFile, source) { servers.credentials = .nkey(path) }
-        if let path = file(rows.tokenFile, source) { servers.credentials = .token(path) }
+        func isMeant(_ key: any Setting) -> Bool { url.scheme == .tls || source.given(key) != nil }
+        servers.authorities = isMeant(rows.authorities) ? source[\.authorities] : nil
+        servers.certificate = isMeant(rows.certificate) ? source[\.certificate] : nil
+        servers.key = isMeant(rows.keyFile) ? source[\.keyFile] : nil
+        if let path = source[\.credsFile] { servers.credentials = .creds(path) }
+        if let path = source[\.nkeyFile] { servers.credentials = .nkey(path) }
+        if let path = source[\.tokenFile] { servers.credentials = .token(path) }
         if servers.isTokenPlain { issues.add(source.mark(rows.tokenFile), NatsSettings.plainToken) }
-        guard issues.count == before else { return nil }
         return NatsSource(
             source.name, at: servers, stream: source[\.stream], subject: source[\.subject], target: "\(url)")
     }
@@ -380,16 +389,15 @@ struct SourceResolver {
     private mutating func request(_ source: ConfiguredSource) -> HTTPRequest? {
         let standIn = source.isStandIn ? source[\.preset]?.standIn(at: demoOrigin) : nil
         guard let url = standIn ?? source[\.url] else { return nil }
-        let before = issues.count
         var request = HTTPRequest(url: url.withoutUserInfo)
         request.credentials = url.credentials.map { .init(name: $0.name, password: $0.password) }
         request.usesProxy = source[\.proxy] && !source.isStandIn
         request.timeout = source[\.timeout]
         request.maxBody = source[\.maxBody]
         request.maxRedirects = source[\.maxRedirects]
-        request.caFile = file(rows.authorities, source)
-        request.certificate = file(rows.certificate, source)
-        request.key = file(rows.keyFile, source)
+        request.caFile = source[\.authorities]
+        request.certificate = source[\.certificate]
+        request.key = source[\.keyFile]
         request.userAgent = "catwatch/\(Version.current)"
 
         var own = headers(of: source)
@@ -408,7 +416,7 @@ struct SourceResolver {
         request.headers = (headers.filter { !names.contains($0.name.lowercased()) } + own).map {
             "\($0.name): \($0.value)"
         }
-        return issues.count == before ? request : nil
+        return request
     }
 
     private mutating func headers(of source: ConfiguredSource) -> [HeaderField] {
@@ -431,24 +439,12 @@ struct SourceResolver {
         return issues.noting(mark) { () throws(UsageError) in try secrets.value(of: secret) } ?? nil
     }
 
-    /// Whether the path can be read and is no folder or socket, or was a source before a reload; adds an issue if not.
-    private mutating func canRead(_ path: String, _ source: ConfiguredSource) -> Bool {
-        if filesBefore.contains(path) { return true }
+    /// Adds an issue unless the path can be read and is no folder or socket, or was a source before a reload.
+    private mutating func check(_ path: String, of source: ConfiguredSource) {
+        if filesBefore.contains(path) { return }
         let isSocket = Self.kind(of: path) == S_IFSOCK
-        guard
-            let reason = isSocket
-                ? "is a socket; an agent's is read by \(rows.attach.flag)=PATH" : SystemError.reading(path)?.reason
-        else { return true }
-        issues.add(source.mark(rows.path), "\(UsageError.quoted(path)): \(reason)")
-        return false
-    }
-
-    /// Reports an unreadable file now rather than at the first TLS connection.
-    private mutating func file(_ key: SettingKey<String?>, _ source: ConfiguredSource) -> String? {
-        guard let path = source.values.entry(of: key)?.value else { return nil }
-        if let mark = source.given(key), let fault = SystemError.reading(path) {
-            issues.add(mark, "\(UsageError.quoted(path)): \(fault.reason)")
-        }
-        return path
+        let reason =
+            isSocket ? "is a socket; an agent's is read by \(rows.attach.flag)=PATH" : SystemError.reading(path)?.reason
+        if let reason { issues.add(source.mark(rows.path), "\(UsageError.quoted(path)): \(reason)") }
     }
 }
