@@ -7,18 +7,12 @@ struct DecimalNumber {
 
     /// Returns nil when the text does not begin with a digit, or no digit follows a point.
     init?(prefixOf text: String.UTF8View) {
-        let text = text[...]
         whole = text.prefix(while: \.isDecimalDigit)
-        guard !whole.isEmpty else { return nil }
         let tail = text[whole.endIndex...]
-        guard tail.first == UInt8(ascii: ".") else {
-            fraction = tail.prefix(0)
-            rest = tail
-            return
-        }
-        fraction = tail.dropFirst().prefix(while: \.isDecimalDigit)
-        guard !fraction.isEmpty else { return nil }
+        let hasPoint = tail.first == UInt8(ascii: ".")
+        fraction = hasPoint ? tail.dropFirst().prefix(while: \.isDecimalDigit) : tail.prefix(0)
         rest = text[fraction.endIndex...]
+        if whole.isEmpty || hasPoint && fraction.isEmpty { return nil }
     }
 
     /// The number times `unit`; nil when that overflows or is not whole.
