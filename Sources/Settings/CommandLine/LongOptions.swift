@@ -129,12 +129,7 @@ struct LongOptions {
     private var shortOptions: String {
         options.reduce(into: ":") { text, entry in
             guard let short = entry.short else { return }
-            text.append(short)
-            switch entry.argument {
-            case .none: break
-            case .required: text += ":"
-            case .optional: text += "::"
-            }
+            text += "\(short)" + String(repeating: ":", count: Int(entry.argument.kind))
         }
     }
 
@@ -154,7 +149,7 @@ struct LongOptions {
 }
 
 extension Option.Argument {
-    /// The `has_arg` of `getopt_long(3)`.
+    /// The `has_arg` of `getopt_long(3)`, which is also the number of colons behind a short option.
     fileprivate var kind: Int32 {
         switch self {
         case .none: no_argument

@@ -19,10 +19,9 @@ enum SecretFile {
             // Without O_NONBLOCK, opening a pipe would wait for its writer without end.
             bytes = try Descriptor.open(path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
                 .bytes(limit: limit, patience: Int32(patience.milliseconds))
-        } catch  where error.code == ETIMEDOUT {
-            throw UsageError("cannot read \(UsageError.quoted(path)): nothing came for \(patience.shortText)")
         } catch {
-            throw UsageError("cannot read \(UsageError.quoted(path)): \(error.reason)")
+            let reason = error.code == ETIMEDOUT ? "nothing came for \(patience.shortText)" : error.reason
+            throw UsageError("cannot read \(UsageError.quoted(path)): \(reason)")
         }
         guard let bytes else {
             throw UsageError("\(UsageError.quoted(path)) is larger than \(ByteSize.format(limit))")

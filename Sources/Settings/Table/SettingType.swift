@@ -86,19 +86,12 @@ struct SettingType<Value: Sendable & Equatable>: Sendable {
     ///   - parse: reads an argument; without it only a configuration can set the value.
     ///   - read: reads a configuration's value; by default a string is parsed.
     init(
-        _ shape: ValueShape, limit: Int = 4_096, parse: Parser? = nil, tree: @escaping @Sendable (Value) -> JSONTree,
-        read: Reader? = nil
+        _ shape: ValueShape, limit: Int = 4_096,
+        parse: @escaping Parser = { (_) throws(UsageError) in throw UsageError("needs a configuration") },
+        tree: @escaping @Sendable (Value) -> JSONTree, read: Reader? = nil
     ) {
-        @Sendable func refuse(_ text: String) throws(UsageError) -> Value { throw UsageError("needs a configuration") }
-        let parse: Parser = if let parse { parse } else { refuse }
-        self.shape = shape
-        self.parse = parse
-        self.tree = tree
-        if let read {
-            self.read = read
-        } else {
-            self.read = { node throws(UsageError) in try parse(try node.string(limit: limit)) }
-        }
+        let readText: Reader = { node throws(UsageError) in try parse(try node.string(limit: limit)) }
+        (self.shape, self.parse, self.tree, self.read) = (shape, parse, tree, read ?? readText)
     }
 
     /// Returns the value of a source's key.
