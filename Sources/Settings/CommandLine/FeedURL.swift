@@ -152,7 +152,7 @@ package struct FeedURL: Sendable, Hashable {
         return (name, port)
     }
 
-    private static func isHostByte(_ byte: UInt8) -> Bool { byte.isAlphanumeric || "-._".utf8.contains(byte) }
+    static func isHostByte(_ byte: UInt8) -> Bool { byte.isAlphanumeric || "-._".utf8.contains(byte) }
 
     private static func isAddressByte(_ byte: UInt8) -> Bool {
         byte.isDecimalDigit || (0x61...0x66).contains(byte | 0x20) || ":.".utf8.contains(byte)

@@ -28,7 +28,7 @@ package struct HTTPAddress: Sendable, Equatable, CustomStringConvertible {
         func fault(_ what: String) -> UsageError { UsageError("\(UsageError.quoted(text)) \(what)") }
         let colon = text.lastIndex(of: ":")
         let digits = colon.map { text[text.index(after: $0)...] } ?? text[...]
-        guard digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let port = UInt16(digits) else {
+        guard digits.utf8.allSatisfy(\.isDecimalDigit), let port = UInt16(digits) else {
             throw fault("has no port from 0 to 65535; write HOST:PORT, such as \(Self.usual)")
         }
         var host = colon.map { text[..<$0] } ?? Self.usual.host[...]

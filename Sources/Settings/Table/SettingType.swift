@@ -162,8 +162,7 @@ enum Types {
         .string(limit: 253),
         parse: { text throws(UsageError) in
             let name = text.lowercased()
-            let isName = name.utf8.allSatisfy { $0.isAlphanumeric || "-._".utf8.contains($0) }
-            guard 1...253 ~= name.utf8.count, isName else {
+            guard 1...253 ~= name.utf8.count, name.utf8.allSatisfy(FeedURL.isHostByte) else {
                 throw UsageError("\(UsageError.quoted(text)) is no name of a host; write one without a port")
             }
             return name
