@@ -16,7 +16,7 @@ struct SourceResolver {
     private let filesBefore: Set<String>
     /// The origin of the stand-in API; any will do for checking.
     var demoOrigin = "http://127.0.0.1:1"
-    var issues = ConfigIssues()
+    private(set) var issues = ConfigIssues()
     /// The options' values for every source.
     private let general: SettingValues
     private let scales: [String: ConfigScale]
