@@ -39,7 +39,7 @@ package struct LineWriter {
     /// Writes a literal of the program: ASCII that needs no escape.
     @inline(__always)
     package mutating func raw(_ text: StaticString) {
-        next.update(from: text.utf8Start, count: text.utf8CodeUnitCount)
+        UnsafeMutableRawPointer(next).copyMemory(from: text.utf8Start, byteCount: text.utf8CodeUnitCount)
         next += text.utf8CodeUnitCount
     }
 
@@ -47,7 +47,7 @@ package struct LineWriter {
     @inline(__always)
     package mutating func raw(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let start = bytes.baseAddress else { return }
-        next.update(from: start, count: bytes.count)
+        UnsafeMutableRawPointer(next).copyMemory(from: start, byteCount: bytes.count)
         next += bytes.count
     }
 

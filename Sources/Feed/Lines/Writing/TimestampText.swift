@@ -2,59 +2,58 @@ package import Reactor
 
 /// Writes times as RFC 3339 in UTC with microseconds, always 27 bytes: `2026-11-20T12:52:56.123456Z`.
 ///
-/// Caches the text of the last second: consecutive events mostly share it.
+/// Caches the text of the last time: consecutive events mostly share it, or its second.
 package struct TimestampText: Sendable {
+    private var microseconds: Int64?
     private var second = Int64.min
-    /// `"YYYY-MM-DDTHH:MM:SS.`, the opening quote included.
-    private var prefix: InlineArray<21, UInt8> = .init(repeating: 0)
+    /// `"YYYY-MM-DDTHH:MM:SS.ffffffZ"`
+    private var text: InlineArray<29, UInt8> = .init(repeating: UInt8(ascii: "\""))
 
     package init() {}
 
     /// Writes the time in quotes, 29 bytes. Times outside the years 0000 to 9999 are clamped to them.
     package mutating func write(_ time: Timestamp, to writer: inout LineWriter) {
-        let clamped = min(max(time.microseconds, -62_167_219_200_000_000), 253_402_300_799_999_999)
+        if time.microseconds != microseconds { render(time.microseconds) }
+        text.span.withUnsafeBufferPointer { writer.raw($0) }
+    }
+
+    @inline(never)
+    private mutating func render(_ microseconds: Int64) {
+        self.microseconds = microseconds
+        let clamped = min(max(microseconds, -62_167_219_200_000_000), 253_402_300_799_999_999)
         var (second, fraction) = clamped.quotientAndRemainder(dividingBy: 1_000_000)
         if fraction < 0 {
             second -= 1
             fraction += 1_000_000
         }
-        if second != self.second { render(second) }
-        prefix.span.withUnsafeBufferPointer { writer.raw($0) }
-        var rest = UInt32(truncatingIfNeeded: fraction)
-        let place = writer.next
-        for offset in stride(from: 5, through: 0, by: -1) {
-            place[offset] = UInt8(truncatingIfNeeded: rest % 10) &+ 48
-            rest /= 10
-        }
-        place[6] = UInt8(ascii: "Z")
-        place[7] = UInt8(ascii: "\"")
-        writer = LineWriter(place + 8)
+        if second != self.second { render(second: second) }
+        put(Int(fraction), digits: 6, at: 21)
     }
 
-    private mutating func render(_ second: Int64) {
+    private mutating func render(second: Int64) {
         self.second = second
         let days = (second >= 0 ? second : second - 86_399) / 86_400
         let ofDay = Int(second - days * 86_400)
         let (year, month, day) = Self.civil(days: Int(days))
-        prefix[0] = UInt8(ascii: "\"")
         put(year, digits: 4, at: 1)
-        prefix[5] = UInt8(ascii: "-")
+        text[5] = UInt8(ascii: "-")
         put(month, digits: 2, at: 6)
-        prefix[8] = UInt8(ascii: "-")
+        text[8] = UInt8(ascii: "-")
         put(day, digits: 2, at: 9)
-        prefix[11] = UInt8(ascii: "T")
+        text[11] = UInt8(ascii: "T")
         put(ofDay / 3_600, digits: 2, at: 12)
-        prefix[14] = UInt8(ascii: ":")
+        text[14] = UInt8(ascii: ":")
         put(ofDay / 60 % 60, digits: 2, at: 15)
-        prefix[17] = UInt8(ascii: ":")
+        text[17] = UInt8(ascii: ":")
         put(ofDay % 60, digits: 2, at: 18)
-        prefix[20] = UInt8(ascii: ".")
+        text[20] = UInt8(ascii: ".")
+        text[27] = UInt8(ascii: "Z")
     }
 
     private mutating func put(_ value: Int, digits: Int, at start: Int) {
         var rest = value
         for offset in stride(from: digits - 1, through: 0, by: -1) {
-            prefix[start + offset] = UInt8(truncatingIfNeeded: rest % 10) + 48
+            text[start + offset] = UInt8(truncatingIfNeeded: rest % 10) + 48
             rest /= 10
         }
     }
