@@ -184,10 +184,10 @@ package struct FeedState: ~Copyable, Sendable {
         _ batch: EventBatch, from first: Int = 0, atMost growth: Int = .max, at moment: Moment
     ) -> Int {
         advance(at: moment)
-        let start = log.totalCost
+        let end = log.totalCost.addingSaturated(growth)
         revisions = 0
         var next = first
-        // Looked up once for many events, because those of a batch are nearly always of one source.
+        // Looked up and confirmed once for many events, because those of a batch are nearly always data of one source.
         var source: Int32 = -1
         var prefix: [UInt8] = []
         let isForeign = !batch.origins.isEmpty
@@ -198,19 +198,25 @@ package struct FeedState: ~Copyable, Sendable {
                 next += 1
                 if record.other >= 0 {
                     publishOther(batch.others[Int(record.other)], moment)
+                    source = -1  // its state may have changed
                 } else {
-                    let pointer = batch.valuePointers.isEmpty ? nil : batch.valuePointers[next - 1]
                     if record.source != source {
                         source = record.source
-                        sources.hear(
-                            from: SourceID(index: Int(source)), at: moment.now.timestamp, answered: moment.wall)
+                        confirmData(of: SourceID(index: Int(source)), at: record.time, moment)
                         prefix = sources.prefix(of: Int(source))
                     }
                     if isForeign { prefix = sources.prefix(of: Int(source), type: batch.origins[next - 1].type) }
-                    prefix.withUnsafeBufferPointer { publish(record, bytes, $0, pointer, moment) }
+                    let tail =
+                        batch.valuePointers.isEmpty ? nil : endLines(with: batch.valuePointers[next - 1], of: source)
+                    prefix.withUnsafeBufferPointer { publish(record, bytes, $0, moment) }
+                    if let tail {
+                        encoder.setTail(tail)
+                        newestPointer = log.nextSequence - 1
+                        newestReport = newestPointer
+                    }
                 }
                 // A revision is a line too, and follows the events.
-                if log.totalCost - start + revisions * LineEncoder.fixed >= growth { break }
+                if log.totalCost + revisions * LineEncoder.fixed >= end { break }
             }
         }
         flushRevised(moment)
@@ -248,14 +254,12 @@ package struct FeedState: ~Copyable, Sendable {
     @inline(__always)
     private mutating func publish(
         _ record: EventBatch.Record, _ bytes: UnsafeBufferPointer<UInt8>, _ prefix: UnsafeBufferPointer<UInt8>,
-        _ pointer: String?, _ moment: Moment
+        _ moment: Moment
     ) {
         guard counts.data < mostData else { return }
         counts.data += 1
         let source = SourceID(index: Int(record.source))
         let time = limited(record.time, moment.wall)
-        if sources.state(of: source) != .ok { sources.setState(.ok, of: source, stateTime(time, moment)) }
-
         let key = record.lend(record.key, of: bytes)
         let text = record.lend(record.text, of: bytes)
         let data = record.lend(record.data, of: bytes)
@@ -268,23 +272,30 @@ package struct FeedState: ~Copyable, Sendable {
         }
         let names = LineEncoder.Names(
             prefix: prefix, key: key.map { LineEncoder.cut($0, at: SeriesTable.longestKey) }, isPlain: isPlain)
-        let tail = pointer.map { endLines(withPointer: $0, of: source) }
         let most = encoder.mostDatum(names: names.most, text: text?.count ?? 0, data: data?.count ?? 0)
         log.append(atMost: most, at: moment.now) { sequence, writer in
             encoder.datum(
                 value: value, text: text, data: data, flaws: record.flaws, sequence: sequence, time: time, names: names,
                 to: writer)
         }
-        guard let tail else { return }
-        encoder.setTail(tail)
-        newestPointer = log.nextSequence - 1
-        newestReport = newestPointer
     }
 
-    /// Makes further lines state a source's value pointer; returns the last members that they had before.
+    /// Records a source's success by data, the first of some in a row.
     @inline(never)
-    private mutating func endLines(withPointer pointer: String, of source: SourceID) -> [UInt8] {
-        sources.setValuePointer(pointer, of: source)
+    private mutating func confirmData(of source: SourceID, at time: Timestamp, _ moment: Moment) {
+        sources.hear(from: source, at: moment.now.timestamp, answered: moment.wall)
+        guard counts.data < mostData else { return }
+        let time = isFuture(time, moment.wall) ? moment.wall : time
+        sources.setState(.ok, of: source, stateTime(time, moment))
+    }
+
+    /// Makes further lines state a source's value pointer, if there is one.
+    ///
+    /// - Returns: the last members that lines had before; nil if nothing changes.
+    @inline(never)
+    private mutating func endLines(with pointer: String?, of source: Int32) -> [UInt8]? {
+        guard let pointer, counts.data < mostData else { return nil }
+        sources.setValuePointer(pointer, of: SourceID(index: Int(source)))
         let tail = encoder.tail
         encoder.setTail(LineEncoder.tail(valuePointer: pointer) + tail)
         return tail
@@ -781,13 +792,24 @@ package struct FeedState: ~Copyable, Sendable {
     ) {
         // By the clock of the agent that the event is from.
         let (clock, openSince) = fleet.times(of: currentMember, or: moment.wall)
-        var outcome = series.record(value, in: index, at: time, sequence: log.nextSequence, now: clock)
-        if case .full = outcome {
+        let outcome = series.record(value, in: index, at: time, sequence: log.nextSequence, now: clock)
+        if outcome == .recorded, time.microseconds >= openSince.microseconds { return }
+        finishRecording(value, in: index, at: time, outcome, moment)
+    }
+
+    /// Counts a value that is late, or whose window has closed; records it after all if its ring was full.
+    @inline(never)
+    private mutating func finishRecording(
+        _ value: Double, in index: Int, at time: Timestamp, _ outcome: WindowRing.Outcome, _ moment: Moment
+    ) {
+        let (clock, openSince) = fleet.times(of: currentMember, or: moment.wall)
+        var outcome = outcome
+        if outcome == .full {
             // Cannot happen again right after a flush, which the ring's documentation promises.
             flush(index, moment)
             outcome = series.record(value, in: index, at: time, sequence: log.nextSequence, now: clock)
         }
-        if case .late = outcome {
+        if outcome == .late {
             counts.late += 1
         } else if time < openSince {
             // Its window has closed already: its line is emitted again, after the batch.

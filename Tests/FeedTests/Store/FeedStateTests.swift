@@ -305,6 +305,17 @@ import Testing
         #expect(try own().suffix(2) == ["recovered", "error"] && state.statuses.last?.state == .failing)
     }
 
+    @Test func aSourceIsFineAgainAfterAnErrorBetweenTheDataOfABatch() {
+        var state = FeedState()
+        let fact = state.register(SourceDescription(name: "fact"), at: wall)
+        let data = Event(time: wall, source: fact, body: .data(Datum(value: 1)))
+        let error = Event(time: wall, source: fact, body: .error(Failure(.dns, "")))
+        for (events, expected) in [([data, error, data], SourceStatus.State.ok), ([data, error], .failing)] {
+            state.publish(EventBatch(events), at: Moment(wall: wall, now: now))
+            #expect(state.statuses.map(\.state) == [expected])
+        }
+    }
+
     // MARK: Windows
 
     @Test func repeatsTheWindowThatALateEventChanges() throws {
