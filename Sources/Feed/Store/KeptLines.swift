@@ -13,6 +13,32 @@ struct KeptLines: Sendable {
         var isKept = false
     }
 
+    /// The ends of the order; −1 for none.
+    private struct Ends {
+        var oldest: Int32 = -1
+        var newest: Int32 = -1
+
+        // In bounds: entries name each other, and are never removed.
+
+        /// Takes a series out of the order.
+        @inline(__always)
+        mutating func unlink(_ entry: Entry, in entries: UnsafeMutableBufferPointer<Entry>) {
+            if entry.older >= 0 { entries[Int(entry.older)].newer = entry.newer } else { oldest = entry.newer }
+            if entry.newer >= 0 { entries[Int(entry.newer)].older = entry.older } else { newest = entry.older }
+        }
+
+        /// Puts a series into the order, behind another one or before all of them (−1).
+        @inline(__always)
+        mutating func link(
+            _ series: Int32, behind older: Int32, _ sequence: Int, in entries: UnsafeMutableBufferPointer<Entry>
+        ) {
+            let newer = older >= 0 ? entries[Int(older)].newer : oldest
+            entries[Int(series)] = Entry(sequence: sequence, older: older, newer: newer)
+            if older >= 0 { entries[Int(older)].newer = series } else { oldest = series }
+            if newer >= 0 { entries[Int(newer)].older = series } else { newest = series }
+        }
+    }
+
     private struct Kept {
         var line: [UInt8]
         /// Its number among all foreign lines; nil for a line with a number here.
@@ -36,8 +62,7 @@ struct KeptLines: Sendable {
     static let overhead = 128
 
     private var entries: [Entry] = []
-    private var oldest: Int32 = -1
-    private var newest: Int32 = -1
+    private var ends = Ends()
     /// The first series in the order whose newest line the log still has; −1 for none.
     private var firstInLog: Int32 = -1
     /// The kept lines, by series.
@@ -88,18 +113,23 @@ struct KeptLines: Sendable {
     @inline(__always)
     mutating func mark(_ series: Int, sequence: Int) {
         // While the log has a newest line, it has that of the last series.
-        if series == Int(newest), firstInLog >= 0 {
+        if series == Int(ends.newest), firstInLog >= 0 {
             entries[series].sequence = sequence
         } else {
             moveToEnd(series, sequence)
         }
     }
 
+    @inline(never)
     private mutating func moveToEnd(_ series: Int, _ sequence: Int) {
         reserve(series)
-        if entries[series].sequence != 0 { unlink(series) }
-        link(series, behind: newest, sequence)
-        if firstInLog < 0 { firstInLog = Int32(truncatingIfNeeded: series) }
+        let index = Int32(truncatingIfNeeded: series)
+        dropLine(of: index)
+        entries.withUnsafeMutableBufferPointer { entries in
+            if entries[series].sequence != 0 { ends.unlink(entries[series], in: entries) }
+            ends.link(index, behind: ends.newest, sequence, in: entries)
+        }
+        if firstInLog < 0 { firstInLog = index }
     }
 
     private mutating func reserve(_ series: Int) {
@@ -110,30 +140,22 @@ struct KeptLines: Sendable {
     /// Forgets a series.
     mutating func remove(_ series: Int) {
         guard series < entries.count, entries[series].sequence != 0 else { return }
-        unlink(series)
+        dropLine(of: Int32(series))
+        entries.withUnsafeMutableBufferPointer { ends.unlink($0[series], in: $0) }
         entries[series] = Entry()
     }
 
-    /// Takes a series out of the order, and lets go of its kept line.
+    /// Lets go of a series' line, which is not its newest any more.
     @inline(__always)
-    private mutating func unlink(_ series: Int) {
-        let entry = entries[series]
-        if entry.isKept, let kept = lines.removeValue(forKey: Int32(series)) {
-            count(-kept.line.count - Self.overhead, of: Int32(series))
-        }
-        if Int(firstInLog) == series { firstInLog = entry.newer }
-        if entry.older >= 0 { entries[Int(entry.older)].newer = entry.newer } else { oldest = entry.newer }
-        if entry.newer >= 0 { entries[Int(entry.newer)].older = entry.older } else { newest = entry.older }
+    private mutating func dropLine(of series: Int32) {
+        let entry = entries[Int(series)]
+        if firstInLog == series { firstInLog = entry.newer }
+        guard entry.isKept, let kept = lines.removeValue(forKey: series) else { return }
+        count(-kept.line.count - Self.overhead, of: series)
     }
 
-    /// Puts a series into the order, behind another one or before all of them (−1).
-    @inline(__always)
-    private mutating func link(_ series: Int, behind older: Int32, _ sequence: Int) {
-        let index = Int32(truncatingIfNeeded: series)
-        let newer = older >= 0 ? entries[Int(older)].newer : oldest
-        entries[series] = Entry(sequence: sequence, older: older, newer: newer)
-        if older >= 0 { entries[Int(older)].newer = index } else { oldest = index }
-        if newer >= 0 { entries[Int(newer)].older = index } else { newest = index }
+    private mutating func link(_ series: Int32, behind older: Int32, _ sequence: Int) {
+        entries.withUnsafeMutableBufferPointer { ends.link(series, behind: older, sequence, in: $0) }
     }
 
     /// Keeps the series' newest lines that the log lets go of now.
@@ -158,11 +180,11 @@ struct KeptLines: Sendable {
     }
 
     /// The last series in the order whose line is kept; −1 for none.
-    private var lastKept: Int32 { firstInLog >= 0 ? entries[Int(firstInLog)].older : newest }
+    private var lastKept: Int32 { firstInLog >= 0 ? entries[Int(firstInLog)].older : ends.newest }
 
     /// The number of the newest line below `end` whose series fulfils a condition; foreign lines have none.
     func newest(before end: Int, where isWanted: (_ series: Int, _ sequence: Int) -> Bool) -> Int? {
-        var index = firstInLog >= 0 && entries[Int(firstInLog)].sequence >= end ? lastKept : newest
+        var index = firstInLog >= 0 && entries[Int(firstInLog)].sequence >= end ? lastKept : ends.newest
         while index >= 0 {
             let entry = entries[Int(index)]
             if entry.sequence < end, lines[index]?.arrival == nil, isWanted(Int(index), entry.sequence) {
@@ -184,7 +206,7 @@ struct KeptLines: Sendable {
         guard sequence > entries[series].sequence else { return false }
         let older = last == Int32(series) ? entries[series].older : last
         remove(series)
-        link(series, behind: older, sequence)
+        link(Int32(series), behind: older, sequence)
         store(line, of: Int32(series))
         return lines[Int32(series)] != nil
     }
@@ -197,8 +219,8 @@ struct KeptLines: Sendable {
         remove(series)
         reserve(series)
         let last = lastKept
-        link(series, behind: last, last >= 0 ? entries[Int(last)].sequence : -1)
         let index = Int32(truncatingIfNeeded: series)
+        link(index, behind: last, last >= 0 ? entries[Int(last)].sequence : -1)
         if arrivals.count >= mostArrivals {
             arrivals.removeAll { lines[$0.series]?.arrival != $0.number }
             mostArrivals = 2 * arrivals.count + 64
@@ -227,9 +249,9 @@ struct KeptLines: Sendable {
         entries[Int(series)].isKept = true
         count(line.count + Self.overhead, of: series)
         if owners.isEmpty {
-            while bytes > capacity, oldest != firstInLog {
+            while bytes > capacity, ends.oldest != firstInLog {
                 dropped += 1
-                remove(Int(oldest))
+                remove(Int(ends.oldest))
             }
         } else if bytes > capacity {
             dropOldest(downTo: capacity - capacity / 16)
@@ -244,7 +266,7 @@ struct KeptLines: Sendable {
             if bytes > share { break }
             (rest, others) = (rest - bytes, others - 1)
         }
-        var index = oldest
+        var index = ends.oldest
         while index >= 0, index != firstInLog {
             let next = entries[Int(index)].newer
             if shares[owner(of: index)] ?? 0 > share {
@@ -267,7 +289,7 @@ struct KeptLines: Sendable {
     func forEach(
         in numbers: Range<Int>, from start: Int?, _ body: (_ series: Int, _ sequence: Int, _ line: [UInt8]?) -> Bool
     ) {
-        var index = oldest
+        var index = ends.oldest
         // It may have got a newer line meanwhile.
         if let start, newest(of: start) == numbers.lowerBound { index = Int32(start) }
         while index >= 0, entries[Int(index)].sequence < numbers.upperBound {
@@ -285,7 +307,7 @@ struct KeptLines: Sendable {
     /// The series with the oldest newest lines that fulfil a condition, at most `most`.
     func oldest(atMost most: Int, where isWanted: (Int) -> Bool) -> Set<Int> {
         var found: Set<Int> = []
-        var index = oldest
+        var index = ends.oldest
         while index >= 0, found.count < most {
             if isWanted(Int(index)) { found.insert(Int(index)) }
             index = entries[Int(index)].newer

@@ -189,7 +189,7 @@ package struct SeriesTable: Sendable {
         let offset = entries[index].offset
         return keys.withUnsafeBytes { keys in
             // In bounds: `add` appended exactly `length` bytes at `offset`, and `remove` moves them together.
-            KeyHash.areEqual(UnsafeRawBufferPointer(rebasing: keys[offset..<offset + key.count]), key)
+            KeyHash.areEqual(UnsafeRawBufferPointer(start: keys.baseAddress.map { $0 + offset }, count: key.count), key)
         }
     }
 
