@@ -121,7 +121,8 @@ package actor EventStore {
     /// - Returns: whether all outputs are close enough; false at the deadline.
     @discardableResult
     package func admit(until deadline: LoopInstant? = nil) async throws(CancellationError) -> Bool {
-        try await waitForOutputs(until: deadline) { isHeldBack }
+        guard isHeldBack else { return true }
+        return try await waitForOutputs(until: deadline) { isHeldBack }
     }
 
     /// Waits while outputs are too far behind.
@@ -426,6 +427,7 @@ package actor EventStore {
 
     /// Returns the next of the kept lines for a reader; nil when it has them all.
     private func keptLines(for reader: StoreReader) -> [UInt8]? {
+        guard reader.kept.mayHaveMore(of: state.log.kept) else { return nil }
         var limit = KeptCursor.Limit()
         limit.includesNews = !reader.awaitsNews
         let lines = reader.kept.next(of: state, identity.run, at: (wall.now, feedTime), atMost: limit).lines

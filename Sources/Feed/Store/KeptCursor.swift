@@ -44,6 +44,11 @@ package struct KeptCursor: Sendable {
         if sequence == 0 { nextWindows = 0 }
     }
 
+    /// Whether there may be more to return.
+    func mayHaveMore(of kept: borrowing KeptLines) -> Bool {
+        numbers != nil || nextWindows != nil || !newWindows.isEmpty || nextArrival ?? .max < kept.nextArrival
+    }
+
     mutating func skipWindows() { (nextWindows, newWindows) = (nil, []) }
 
     /// A line with a number below those of the log came from another agent.

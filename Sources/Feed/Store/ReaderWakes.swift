@@ -81,6 +81,6 @@ final class ReaderWakes {
             reader.wakeup?.signal()
             return reader.wakeup != nil
         }
-        walk.go(through: toVisit)
+        if !toVisit.isEmpty { walk.go(through: toVisit) }
     }
 }
