@@ -104,17 +104,18 @@ package struct EventBatch: Sendable {
                 (datum.data ?? empty).withUnsafeBytes { data in
                     add(
                         time: event.time, source: event.source, key: datum.key == nil ? nil : key, value: datum.value,
-                        text: datum.text == nil ? nil : text, data: datum.data == nil ? nil : data, flaws: datum.flaws)
+                        text: datum.text == nil ? nil : text, data: datum.data == nil ? nil : data)
                 }
             }
         }
+        if !datum.flaws.isEmpty { mendLast(datum.flaws) }
     }
 
     /// Adds a data event; see `Datum` for what the bytes must be. They are copied.
     @inline(__always)
     package mutating func add(
         time: Timestamp, source: SourceID, key: UnsafeRawBufferPointer? = nil, value: Double? = nil,
-        text: UnsafeRawBufferPointer? = nil, data: UnsafeRawBufferPointer? = nil, flaws: JSONFlaws = []
+        text: UnsafeRawBufferPointer? = nil, data: UnsafeRawBufferPointer? = nil
     ) {
         var record = Record(time: time, source: Int32(truncatingIfNeeded: source.index))
         record.offset = byteCount
@@ -123,7 +124,6 @@ package struct EventBatch: Sendable {
         if let text { record.text = append(text, from: record.offset) }
         if let data { record.data = append(data, from: record.offset) }
         records.append(record)
-        if !flaws.isEmpty { mendLast(flaws) }
     }
 
     /// Adds a data event that is one valid, minified JSON value. Its key and its text are ranges in `data`, between the
