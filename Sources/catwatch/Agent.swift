@@ -332,6 +332,7 @@ actor Agent {
             }
             while state.merge() { try await loop.sleep(for: .zero) }
         }
+        while state.merge(all: true) { try await loop.sleep(for: .zero) }
         // A piece at a time, as there may be thousands of lines.
         for piece in state.pieces.dropFirst() {
             await store.restore(RecordedState.lines(in: piece, of: run, at: now))

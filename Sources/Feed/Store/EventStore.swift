@@ -540,7 +540,7 @@ package actor EventStore {
     private func firstReplayed(of most: Int) -> Int {
         guard most < .max else { return 0 }
         let (sequence, isWhole) = state.log.line(most, before: state.log.nextSequence)
-        return isWhole ? min(sequence + 1, state.log.nextSequence) : 0
+        return isWhole ? min(sequence.addingSaturated(1), state.log.nextSequence) : 0
     }
 
     /// Moves a reader back by some bytes, to the start of a line; not a reader that has yet to be greeted for another

@@ -598,6 +598,7 @@ package struct FeedState: ~Copyable, Sendable {
         guard !gone.isEmpty else { return }
         let owners = Set(gone.map { series[$0].owner })
         removeSeries { index, _ in gone.contains(index) }
+        counts.series = series.count
         for owner in owners { fleet[closings: owner].remove { series[$0].source < 0 } }
     }
 
@@ -1119,10 +1120,10 @@ package struct FeedState: ~Copyable, Sendable {
         _ line: [UInt8], in index: Int, at time: Timestamp, isMissed: Bool = false, isEarlier: Bool = false
     ) -> Bool {
         if let known = log.newestLine(of: index) {
-            let head = known.withUnsafeBytes { LineHead($0).map { (number: $0.sequence, time: $0.time) } }
-            // A line of this run is newer than one of an earlier run, whatever the time of its event is.
-            if isEarlier, let head, head.number > 0 { return false }
-            guard head?.time.map({ $0 < time }) ?? true || isMissed && known != line else { return false }
+            // Those of earlier runs come newest run first, whatever the times of their events are.
+            if isEarlier { return false }
+            let last = known.withUnsafeBytes { LineHead($0)?.time }
+            guard last.map({ $0 < time }) ?? true || isMissed && known != line else { return false }
         }
         return log.kept.add(foreign: line, of: index, next: log.nextSequence)
     }

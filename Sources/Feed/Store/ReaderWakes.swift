@@ -70,8 +70,10 @@ final class ReaderWakes {
 
     /// Calls all waiting readers now, because of announced lines or other news.
     func callAll() {
-        last = loop.clock.now
         announced = newest
+        // Those called last may not have looked yet: they count for the next pause.
+        guard !waiting.isEmpty else { return }
+        last = loop.clock.now
         var toVisit = waiting
         waiting.removeAll(keepingCapacity: true)
         called = toVisit.count

@@ -159,7 +159,8 @@ package enum ReaderStart: Sendable {
     case newest
     /// After this sequence number of this run (nil: any); in another run, at its oldest line.
     case after(Int, run: String? = nil)
-    /// At this line, which may be ahead of the log; in another run, at its first. A `gap` names lines that the log lacks.
+    /// At this line, which may be ahead of the log; in another run, at its first. A `gap` names lines that the log
+    /// lacks, once the run is known.
     ///
     /// - Parameter asked: the line behind which the reader, which has read older lines elsewhere, asked for some, if it
     ///   wants kept lines: those without a number are in no journal.

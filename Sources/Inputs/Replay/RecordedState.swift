@@ -17,6 +17,7 @@ package final class RecordedState: @unchecked Sendable {  // used on the loop on
     /// The bytes beyond which they are merged.
     private var mostInherited = leastMerged
     private static let leastMerged = 1 << 20
+    /// Whether they are merged into the run that the feed is in.
     private var isMerging = false
     private let latest: Timestamp
     /// The line that the store takes now.
@@ -92,13 +93,14 @@ package final class RecordedState: @unchecked Sendable {  // used on the loop on
 
     /// Merges some of what the runs before have left, if it is much.
     ///
+    /// - Parameter all: whether to merge it in any case, as the feed has ended.
     /// - Returns: whether there is more to merge.
-    package func merge() -> Bool {
-        isMerging = isMerging || inheritedBytes > mostInherited
+    package func merge(all: Bool = false) -> Bool {
+        isMerging = isMerging || all || inheritedBytes > mostInherited
         return isMerging && mergeNext()
     }
 
-    /// Values and windows of a newer run are not replaced.
+    /// Newer runs come first: their values and windows are not replaced.
     private func mergeNext() -> Bool {
         guard let piece = inherited.popLast() else { return false }
         inheritedBytes -= piece.count

@@ -121,6 +121,28 @@ import Testing
         }
     }
 
+    /// The clock of the source went back between them.
+    @Test func theLineOfTheNewerRunIsTheNewest() async throws {
+        try await withLoop(virtual: true) { loop in
+            func run(_ name: String, _ line: String) -> String {
+                Recorded.hello(name, at: 1) + Self.stats([("fact", 60)], at: 1) + line
+            }
+            let feed =
+                run("r1", Self.text(1, at: 50, "b")) + run("r2", Self.text(1, at: 20, "b"))
+                + run("r3", Self.text(1, at: 60, "c"))
+            let kept = Self.state(of: feed, on: loop, as: "r4")
+            #expect(kept.map(\.line.time).sorted() == [20, 60].map { ReplayStage.began + .seconds($0) })
+        }
+    }
+
+    @Test(arguments: [Int.max - 1, .max]) func numbersMayEnd(at sequence: Int) async throws {
+        try await withLoop(virtual: true) { loop in
+            var feed = Recorded.hello("r1", at: 0, first: sequence) + Self.stats([("fact", 60)])
+            feed += Self.text(sequence, at: 1, "a") + Recorded.hello("r2", at: 2) + Self.stats([("fact", 60)])
+            #expect(Self.state(of: feed, on: loop, as: "r3").count <= 1)
+        }
+    }
+
     /// The clock was ahead when they were written.
     @Test func linesOfLaterTimesDoNotHideOlderOnes() async throws {
         try await withLoop(virtual: true) { loop in
