@@ -16,7 +16,7 @@ e2e       the quickstart, and the end-to-end tests of the release build
 threads   code with more than one thread, under Thread Sanitizer
 package   the Debian package, installed into an empty system
 
-Without a part: all of them but package; unit and e2e side by side, then page and threads.
+Without a part: all of them but package; page, e2e and threads side by side.
 --long    all parts at full length, once an issue: package; Thread Sanitizer over all unit tests; 50,000 simulated worlds (400)
           and each patch of Tests/Bugs found by them; 1,000 kills of a journal's agent (40); all 17 trials with a broker (6) and
           20 kills of its leader (3); full sizes of the random tests; the page's screens in both themes on a desktop and a phone
@@ -133,14 +133,18 @@ run_build() {
     build_release
 }
 
+run_release() { build_release; }
+
 # Servers of others, for the tests that want one.
-python_made=
 use_python() {
-    if [[ -n $python_made ]]; then return; fi
     heading "python environment"
     Tests/venv.sh "$venv" Tests/python/requirements.txt
     export CATWATCH_PYTHON=$PWD/$venv/bin/python
-    python_made=1
+}
+
+make_environments() {
+    Tests/venv.sh "$venv" Tests/python/requirements.txt
+    Tests/venv.sh .build/venv-page Tests/page/requirements.txt
 }
 
 # Every target but the end-to-end tests.
@@ -163,6 +167,8 @@ run_unit() {
 # Each process runs one test at a time: many at once queue for a lock of Swift's runtime, for minutes.
 run_threads() {
     use_python
+    # The others look at clocks and screens.
+    renice -n 10 "$BASHPID" >/dev/null
     local targets
     if [[ -n ${CATWATCH_LONG:-} ]]; then
         heading "build of all unit tests for Thread Sanitizer"
@@ -296,11 +302,12 @@ if [[ -n $hours ]]; then
 elif ((${#parts[@]} > 0)); then
     for part in "${parts[@]}"; do "run_$part"; done
 else
+    # This waits for the network.
+    make_environments &
     run_lint
     build_debug
-    use_python
-    # Of two parts one mostly waits, but for the release build, whose modules come one after the other.
-    side_by_side unit e2e
-    side_by_side page threads
+    wait $!
+    side_by_side unit release
+    side_by_side page e2e threads
     if [[ -n ${CATWATCH_LONG:-} ]]; then run_package; fi
 fi

@@ -103,11 +103,11 @@ import Testing
     }
 
     /// So many that merging the state at each of them would take minutes.
-    @Test(arguments: [1, 400]) func shortRunsAreMerged(length: Int) async throws {
+    @Test(arguments: [1, 900]) func shortRunsAreMerged(length: Int) async throws {
         try await withLoop(virtual: true) { loop in
             let more = #","data":"\#(String(repeating: "d", count: length))""#
             var (feed, last) = ("", "")
-            for run in 1...1_500 {
+            for run in 1...700 {
                 let time = Double(run) / 10
                 feed += Recorded.hello("r\(run)", at: time) + Self.stats([("fact", 60)], at: time)
                 feed += Self.text(1, at: time, "\(run)", more: more)
@@ -115,9 +115,9 @@ import Testing
                 feed += last
             }
             let kept = Self.state(of: feed, on: loop, as: "new").map { String(decoding: $0.bytes, as: UTF8.self) }
-            #expect(kept.count == 1_501)
+            #expect(kept.count == 701)
             let all = kept.filter { $0.contains(#""series":"fact/all""#) }
-            #expect(all == [#"{"seq":0"# + last.dropLast(2).dropFirst(8) + #","origin_run":"r1500","origin_seq":2}"#])
+            #expect(all == [#"{"seq":0"# + last.dropLast(2).dropFirst(8) + #","origin_run":"r700","origin_seq":2}"#])
         }
     }
 
