@@ -41,7 +41,7 @@ package enum AgentName {
 }
 
 /// The rule for names of sources and types, of a configuration and of other agents.
-package enum PeerName {
+package enum NameRule {
     /// In bytes of UTF-8: 64 characters and a `-2`, or more.
     static let longest = 264
 

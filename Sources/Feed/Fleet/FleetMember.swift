@@ -282,8 +282,8 @@ package struct FleetMember: Sendable {
         flushMissing(into: &items)
         var stats = said
         var named: Set<String> = []
-        stats.sources = stats.sources.filter { PeerName.isValid($0.source) && named.insert($0.source).inserted }
-        for index in stats.sources.indices where stats.sources[index].type.map({ !PeerName.isValid($0) }) == true {
+        stats.sources = stats.sources.filter { NameRule.isValid($0.source) && named.insert($0.source).inserted }
+        for index in stats.sources.indices where stats.sources[index].type.map({ !NameRule.isValid($0) }) == true {
             stats.sources[index].type = nil
         }
         // Only a complete list shows that other sources are gone.
@@ -382,11 +382,11 @@ package struct FleetMember: Sendable {
         case .latency where line.hasNoTime: return (.value, "says that an answer took a time that is none")
         default: break
         }
-        guard let source = line.source, PeerName.isValid(source) else {
+        guard let source = line.source, NameRule.isValid(source) else {
             return (.name, "names a source as no source is called: \(shown(line.source ?? ""))")
         }
         if case .data(let data) = line.body {
-            guard PeerName.isValid(line.type) else {
+            guard NameRule.isValid(line.type) else {
                 return (.name, "has lines of a type as no type is called: \(shown(line.type))")
             }
             guard source != EventStore.ownName else {

@@ -35,7 +35,7 @@ package enum SourceName {
         if case let prefix = SeriesKind(of: name).prefix, !prefix.isEmpty {
             throw UsageError("\(quoted): names with '\(prefix)' in front are the agent's own; choose another name")
         }
-        guard name.unicodeScalars.allSatisfy(PeerName.mayHold) else {
+        guard name.unicodeScalars.allSatisfy(NameRule.mayHold) else {
             throw UsageError("\(quoted) may hold letters, digits, '.', '_' and '-' only")
         }
         return name
