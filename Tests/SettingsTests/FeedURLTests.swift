@@ -82,6 +82,23 @@ import Testing
         }
     }
 
+    /// Where no URL is expected as well.
+    @Test(
+        arguments: [
+            ["--connect", "http://u:S3CR3T@h/"], ["--connect", "http://h/?key=S3CR3T"],
+            ["--connect", "tcp:u:S3CR3T@h:80"], ["--connect", "tcp:h:80?token=S3CR3T"], ["--http=u:S3CR3T@h:80"],
+            ["--http=http://u:S3CR3T@h/"], ["--attach=u:S3CR3T@h:80"], ["--http-host", "u:S3CR3T@h"],
+            ["--url", "http://u:S3CR3T%40h/"], ["--attach=http://u:S3CR3T%40h/"],
+        ])
+    func secretsAreNotInMessages(_ arguments: [String]) {
+        #expect {
+            _ = try Command.parse(["-o", "none"] + arguments, environment: [:])
+        } throws: { error in
+            let text = "\(error)"
+            return !text.contains("S3CR3T") && text.contains("h")
+        }
+    }
+
     /// No prefix of a URL traps, and none that is taken has lost its host.
     @Test func survivesEveryPrefix() throws {
         let text = "https://me:pw@[2001:db8::1]:8443/a/b?c=d#e"

@@ -50,7 +50,8 @@ package struct PushTarget: Sendable, Equatable, CustomStringConvertible {
                 }
                 resend = bytes
             default:
-                let name = Sanitizer.visible(String(option), limit: 80)
+                // Without its value, which may be a secret.
+                let name = Sanitizer.visible(String(pair.first ?? ""), limit: 80)
                 throw Fault(message: "'\(name)' is neither control=true nor resend=BYTES")
             }
         }
@@ -62,7 +63,7 @@ package struct PushTarget: Sendable, Equatable, CustomStringConvertible {
         }
         var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-        guard !host.isEmpty else { throw Fault(message: "'tcp:' needs HOST:PORT behind it") }
+        guard !host.isEmpty, !host.contains("@") else { throw Fault(message: "'tcp:' needs HOST:PORT behind it") }
         return .tcp(host: String(host), port: port)
     }
 

@@ -167,8 +167,8 @@ package struct FeedURL: Sendable, Hashable {
     /// The text, which need not be a valid URL, in quotes for a message; user name, password and query are left out.
     package static func redact(_ text: String) -> String {
         var shown = text[...]
-        if let at = shown.lastIndex(of: "@") {
-            // Everything before the last @ may belong to the password, so only a well-formed scheme is kept.
+        // Everything before the last @ may belong to the password, so only a well-formed scheme is kept.
+        if let at = shown.indices.last(where: { shown[$0] == "@" || shown[$0...].hasPrefix("%40") }) {
             let scheme = Scheme.allCases.map { "\($0)://" }.first { text.lowercased().hasPrefix($0) } ?? ""
             shown = "\(scheme)…\(shown[at...])"
         }

@@ -25,7 +25,7 @@ package struct HTTPAddress: Sendable, Equatable, CustomStringConvertible {
             self = .usual
             return
         }
-        func fault(_ what: String) -> UsageError { UsageError("\(UsageError.quoted(text)) \(what)") }
+        func fault(_ what: String) -> UsageError { UsageError("\(FeedURL.redact(text)) \(what)") }
         let colon = text.lastIndex(of: ":")
         let digits = colon.map { text[text.index(after: $0)...] } ?? text[...]
         guard digits.utf8.allSatisfy(\.isDecimalDigit), let port = UInt16(digits) else {

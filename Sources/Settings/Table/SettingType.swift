@@ -139,7 +139,7 @@ enum Types {
                 // Text like HOST:PORT is not meant as a file in this folder.
                 guard text.utf8.contains(UInt8(ascii: "/")) || !text.utf8.contains(UInt8(ascii: ":")) else {
                     throw UsageError(
-                        "\(UsageError.quoted(text)) is no address; write http://HOST:PORT, nats://HOST, or ./PATH for a socket"
+                        "\(FeedURL.redact(text)) is no address; write http://HOST:PORT, nats://HOST, or ./PATH for a socket"
                     )
                 }
                 return FeedURL(socket: text)
@@ -163,7 +163,7 @@ enum Types {
         parse: { text throws(UsageError) in
             let name = text.lowercased()
             guard 1...253 ~= name.utf8.count, name.utf8.allSatisfy(FeedURL.isHostByte) else {
-                throw UsageError("\(UsageError.quoted(text)) is no name of a host; write one without a port")
+                throw UsageError("\(FeedURL.redact(text)) is no name of a host; write one without a port")
             }
             return name
         }, tree: JSONTree.string)
@@ -279,7 +279,7 @@ enum Types {
             do throws(PushTarget.Fault) {
                 return try PushTarget(text)
             } catch {
-                throw UsageError("\(UsageError.quoted(text)): \(error.message)")
+                throw UsageError("\(FeedURL.redact(text)): \(error.message)")
             }
         }, tree: { .string($0.description) })
 
