@@ -37,6 +37,14 @@ import Testing
         #expect(line("output", lines) == nil)
     }
 
+    @Test func tellsNothingOfWhatSaysNothingAtAnAgentsAddress() throws {
+        let lines = try explain(
+            #"{"timeout":"3s","sources":[{"kind":"feed","name":"a","url":"unix:/s"},{"kind":"feed","name":"b","url":"http://h/"}]}"#
+        )
+        #expect(line("sources[0].timeout", lines) == nil)
+        #expect(line("sources[1].timeout", lines)?.hasPrefix(#"sources[1].timeout = "3s""#) == true)
+    }
+
     @Test func tellsWhatASourceHasFromItsPresetAndFromWhoElse() throws {
         let lines = try explain(
             #"{"every":"7s","sources":[{"preset":"fact","value":"/x"},{"url":"http://h/a"},{"url":"http://h/b","every":1}]}"#

@@ -158,6 +158,22 @@ import Testing
         #expect(windows(past) == [[-101, 49, 1, 49, 49], [-100, 50, 1, 50, 50], [-10, 1, 1, 1, 1]])
     }
 
+    /// The clock went back between the runs.
+    @Test func aValueOfAnEarlierRunOfTheSameTimeIsAnotherOne() {
+        var script = FeedScript()
+        script.now = Self.at(-10)
+        script.hello(run: "now")
+        script.data("s", 1)
+        var past = PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[0], at: script.now, number: 1)
+        past.begin()
+        let lines = [
+            Self.hello("old"), Self.data(1, Self.at(-10), 50), Self.hello("now"), Self.data(1, Self.at(-10), 1),
+            Self.bye,
+        ]
+        _ = past.read(Self.bytes(lines))
+        #expect(windows(past).map { [$0[2], $0[3], $0[4]] } == [[2, 1, 50]])
+    }
+
     @Test func whatTheBoardHasLetGoOfComesFromTheJournal() {
         var past = past()
         past.begin()

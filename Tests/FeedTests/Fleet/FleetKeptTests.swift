@@ -477,6 +477,31 @@ import Testing
         }
     }
 
+    /// The last one that is kept is replaced by a newer one of its series.
+    @Test func aNewerLineWithoutANumberReplacesTheLast() async throws {
+        try await withLoop(virtual: true) { loop in
+            let relay = EventStore(
+                on: loop, wall: SteppedWallClock(following: loop.clock, startingAt: Self.start),
+                identity: AgentIdentity(run: "here", version: "1", started: Self.start), isRelay: true)
+            let time = PeerScript.time(Self.start)
+            func kept(_ key: String, _ number: Int) -> String {
+                #"{"type":"kept","time":\#(time),"run":"f","line":{"seq":0,"time":\#(PeerScript.time(Self.early + .seconds(number))),"type":"fact","source":"web1.fact","series":"web1.fact/\#(key)","text":"t","agent":"web1","origin_run":"r","origin_seq":\#(number)}}"#
+            }
+            let begun = [
+                #"{"type":"hello","time":\#(time),"format":1,"run":"f","fleet":true,"first_seq":1,"next_seq":1}"#,
+                #"{"type":"stats","time":\#(time),"as_of":0,"endpoints":[],"sources":[{"source":"web1.fact","state":"ok"}]}"#,
+            ]
+            for (lines, keys) in [
+                (begun, []), ([kept("b", 1)], ["b"]), ([kept("a", 2)], ["b", "a"]), ([kept("a", 3)], ["b", "a"]),
+                ([kept("b", 4)], ["a", "b"]), ([kept("b", 5)], ["a", "b"]),
+            ] {
+                await relay.relay(
+                    try lines.map { RelayedLine(try LineDecoder.decode(Bytes($0.utf8)), bytes: Bytes($0.utf8)) })
+                #expect(Self.keys(await Self.late(relay).kept) == keys)
+            }
+        }
+    }
+
     /// A fleet that is attached to: its relay gives its readers the same.
     @Test func aRelayOfAFleetPassesThemOn() async throws {
         try await withLoop(virtual: true) { loop in

@@ -206,6 +206,40 @@ import Testing
         }
     }
 
+    /// What is durable of a run says nothing of the lines of the next.
+    @Test func theLinesOfAnotherRunAreWaitedForAsWell() async throws {
+        try await withLoop(virtual: true) { loop in
+            let wall = SteppedWallClock(following: loop.clock, startingAt: StoreHarness.start)
+            let identity = AgentIdentity(run: "own", version: "1", started: wall.now)
+            let store = EventStore(on: loop, wall: wall, identity: identity, isRelay: true)
+            let (reader, _) = await store.open("journal", holdsInputs: true)
+            await store.acknowledge(store.progress(of: reader), of: reader, first: nil)
+            let time = #""time":"2001-09-09T01:46:40.000000Z""#
+            func relay(_ run: String, _ lines: ClosedRange<Int>) async throws {
+                let texts =
+                    [#"{"type":"hello",\#(time),"format":1,"run":"\#(run)","first_seq":1,"next_seq":1}"#]
+                    + lines.map { #"{"seq":\#($0),\#(time),"type":"fact","source":"s","series":"s"}"# }
+                await store.relay(
+                    try texts.map { RelayedLine(try LineDecoder.decode(Bytes($0.utf8)), bytes: Bytes($0.utf8)) })
+            }
+            try await relay("r1", 1...3)
+            await store.acknowledge(LineID("r1", 3), of: reader, first: 1)
+            try await relay("r2", 1...2)
+            let counter = Counter()
+            async let admitted: Void = {
+                try await store.waitForReaders()
+                counter.value += 1
+            }()
+            try await loop.sleep(for: .seconds(1))
+            #expect(counter.value == 0)
+            await store.acknowledge(LineID("r2", 2), of: reader, first: 1)
+            try await loop.sleep(for: .seconds(1))
+            #expect(counter.value == 1)
+            await store.close(reader)
+            try await admitted
+        }
+    }
+
     @Test(arguments: ["close", "finish", "cancel"])
     func lettingGoOfTheOutputLetsInputsGo(way: String) async throws {
         try await withLoop(virtual: true) { loop in

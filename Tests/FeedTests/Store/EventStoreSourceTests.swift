@@ -44,6 +44,23 @@ import Testing
         }
     }
 
+    /// Nobody gets the one that others were given before the sources changed again.
+    @Test func aGreetingThatIsSharedIsTheNewest() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop)
+            let (first, _) = await harness.store.open(nil)
+            let (second, _) = await harness.store.open(nil)
+            await harness.store.greetAll()
+            _ = await harness.store.dequeue(for: first)
+            _ = await harness.store.register(SourceDescription(name: "new"))
+            await harness.store.greetAll()
+            for reader in [first, second] {
+                let delivery = try #require(await harness.store.dequeue(for: reader))
+                #expect(try Self.sources(delivery)?.map(\.source) == ["fact", "new"])
+            }
+        }
+    }
+
     @Test func nothingIsLostOrDoubledAroundGreetings() async throws {
         let rounds = LongRun.rounds(short: 120, long: 20_000)
         for seed in [61, 62] as [UInt64] {
@@ -425,6 +442,25 @@ import Testing
             let later = try #require(try await source())
             #expect(later.state == .ok && later.failure == nil)
             #expect(try #require(later.answered) >= PeerScript.start - .seconds(60))
+        }
+    }
+
+    /// The clock of the agent is ahead.
+    @Test func noSourceIsFineSinceALaterTime() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            var peer = PeerScript()
+            await fleet.receive(
+                try [
+                    peer.hello(),
+                    peer.stats(
+                        #"{"source":"b","state":"failing","since":"2020-01-01T00:00:00Z","code":"dns","message":"m"}"#),
+                    peer.line(
+                        #""type":"b","source":"b","series":"b","value":1"#, at: PeerScript.start + .seconds(3_600)),
+                ])
+            let status = try #require(try await Self.states(fleet.store).first { $0.source == "web1.b" })
+            #expect(status.state == .ok)
+            #expect(try #require(status.since) < PeerScript.start + .seconds(60))
         }
     }
 

@@ -118,6 +118,19 @@ import Testing
         #expect(transcript.fault == nil && transcript.gaps.first?.lowerBound == 6 && transcript.last == 200)
     }
 
+    /// It has got them from a journal instead.
+    @Test func aReaderThatComesBackIsNotToldOfWhatItHasReadElsewhere() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop)
+            await harness.publish(10)
+            let (reader, _) = await harness.store.open(nil)
+            _ = await harness.store.move(reader, to: .after(0), isFiltered: false, replaying: 0)
+            await harness.store.sendAway(reader)
+            _ = await harness.store.move(reader, to: .at(LineID("r1", 11)), isFiltered: false)
+            #expect(await harness.store.dequeue(for: reader) == nil)
+        }
+    }
+
     @Test func closingAReaderEndsItsWait() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)

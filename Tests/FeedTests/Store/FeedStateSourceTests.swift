@@ -77,6 +77,21 @@ import Testing
         #expect(state.statuses.map(\.valuePointer) == [nil, nil])
     }
 
+    @Test func aLineThatIsNoLongerWantedFixesNothing() throws {
+        var limits = FeedState.Limits()
+        limits.data = 1
+        var state = FeedState(limits: limits)
+        let source = state.register(SourceDescription(name: "a"), at: wall)
+        var batch = EventBatch()
+        for pointer in [nil, "/x"] as [String?] {
+            batch.add(Event(time: wall, source: source, body: .data(Datum(value: 1))))
+            if let pointer { batch.setValuePointer(pointer) }
+        }
+        state.publish(batch, at: Moment(wall: wall, now: now))
+        #expect(try decoded(state).count == 1 && state.newestReport == 0)
+        #expect(state.statuses.map(\.valuePointer) == [nil])
+    }
+
     // MARK: Registering
 
     @Test func aKnownNameIsTheSameSourceWithItsHistory() throws {

@@ -479,6 +479,26 @@ import Testing
         }
     }
 
+    /// Windows that the history shows keep their place, though three answers did not have their series.
+    @Test func valuesThatAreShownMakeNoRoom() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Self.harness(on: loop) { $0.series = 10 }
+            let store = harness.store
+            try await store.whileRunning {
+                for round in 0..<6 {
+                    let keys = round == 0 ? (0..<10).map { "\($0)" } : ["new\(round)"]
+                    await store.publish(keys.map { Self.event(harness.source, $0, value: 1, at: harness.wall.now) })
+                    await store.completeAnswer(of: harness.source)
+                    #expect(await store.counts.refusedSeries == round)
+                    try await loop.sleep(for: .seconds(10))
+                }
+                try await loop.sleep(for: .seconds(120))
+                await store.publish([Self.event(harness.source, "last", value: 1, at: harness.wall.now)])
+                #expect(await store.counts.refusedSeries == 5)
+            }
+        }
+    }
+
     /// Texts whose kept lines are gone make room first.
     @Test func textsWithoutALineMakeRoomFirst() async throws {
         try await withLoop(virtual: true) { loop in

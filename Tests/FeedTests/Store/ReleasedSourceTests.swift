@@ -253,6 +253,19 @@ import Testing
         #expect(scene.state.newestReport == scene.state.log.nextSequence - 1)
     }
 
+    /// Those of a source that has other keys with each answer.
+    @Test func seriesThatMakeRoomAreNotLookedAtAnyMore() throws {
+        var scene = Scene(decodes: false) { ($0.interval, $0.history, $0.series) = (.seconds(1), .seconds(2), 10) }
+        let source = scene.register("s")
+        for round in 0..<40 {
+            try scene.publish((0..<10).map { "\(round)/\($0)" }, from: source)
+            scene.state.completeAnswer(of: source)
+            try scene.pass(4)
+        }
+        #expect(scene.state.counts.refusedSeries < 350)
+        #expect(scene.state.fleet[closings: -1].series.count <= 10)
+    }
+
     @Test func anAnswerIsTheNewestAlsoWhenWindowsGiveWayBeforeIt() throws {
         var scene = Scene { $0.series = 2 }
         let old = scene.register("old")

@@ -121,6 +121,47 @@ import Testing
         }
     }
 
+    /// More than a piece of them.
+    @Test func linesOfARunKeepTheirOrder() async throws {
+        try await withLoop(virtual: true) { loop in
+            let more = #","data":"\#(String(repeating: "d", count: 1_000))""#
+            var feed = Recorded.hello("r1", at: 0) + Self.stats([("fact", 60)])
+            for number in 1...200 { feed += Self.text(number, at: Double(number), "\(number)", more: more) }
+            feed += Recorded.hello("r2", at: 201) + Self.stats([("fact", 60)], at: 201)
+            let times = Self.state(of: feed, on: loop, as: "r3").map(\.line.time)
+            #expect(times.count == 200 && times == times.sorted())
+        }
+    }
+
+    /// What is merged does not count any more.
+    @Test func itIsMergedAgainOnceAsMuchHasCome() async throws {
+        try await withLoop(virtual: true) { loop in
+            let state = RecordedState(on: loop, limits: .init())
+            let more = #","data":"\#(String(repeating: "d", count: 4_000))""#
+            var merged = 0
+            for run in 1...2_000 {
+                let time = Double(run) / 10
+                let feed = Recorded.hello("r\(run)", at: time) + Self.stats([("fact", 60)], at: time)
+                state.add(Array((feed + Self.text(1, at: time, "all", more: more)).utf8))
+                guard state.merge() else { continue }
+                merged += 1
+                while state.merge() {}
+            }
+            // 8 MB, a MiB at a time.
+            #expect((6...9).contains(merged), "\(merged)")
+        }
+    }
+
+    /// In pieces, so that the loop goes on in between.
+    @Test func littleIsMergedOnceTheFeedHasEnded() async throws {
+        try await withLoop(virtual: true) { loop in
+            let state = RecordedState(on: loop, limits: .init())
+            let begun = Recorded.hello("r1", at: 0) + Self.stats([("fact", 60)]) + Self.text(1, at: 0, "a")
+            state.add(Array((begun + Recorded.hello("r2", at: 1) + Self.stats([("fact", 60)])).utf8))
+            #expect(!state.merge() && state.merge(all: true) && !state.merge(all: true))
+        }
+    }
+
     /// The clock of the source went back between them.
     @Test func theLineOfTheNewerRunIsTheNewest() async throws {
         try await withLoop(virtual: true) { loop in

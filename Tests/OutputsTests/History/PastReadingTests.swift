@@ -245,6 +245,19 @@ import Testing
         #expect(reading.next == LineID("A", 21))
     }
 
+    /// What the run has behind the interval is not missing, though it was not read.
+    @Test func whatIsBehindTheIntervalIsNotMissing() throws {
+        let history = MemoryHistory()
+        history.begin("A")
+        history.add(1...1_000, text: 200)
+        let until = FeedStage.start + .seconds(3)
+        let filter = LineFilter(types: nil, sources: nil, until: until)
+        var reading = PastReading(from: .time(nil, until: until), filter, as: .lines)
+        while reading.advance(history, at: Self.time) != .end(nil) {}
+        #expect(try #require(reading.next).sequence < 1_000)
+        #expect(reading.leave(because: nil, for: "B", at: Self.time) == ([], []))
+    }
+
     @Test func eachLineHasItsIDAcrossRuns() throws {
         let history = MemoryHistory()
         history.begin("A")
