@@ -76,7 +76,9 @@ struct FeedScript {
     }
 
     /// Moves to a series by its name.
-    mutating func choose(_ series: String) { view.state.selected = view.board.series(named: series) }
+    mutating func choose(_ series: String) {
+        view.state.selected = view.board.series(named: series).map { .series($0) }
+    }
 
     // MARK: Feeds
 

@@ -8,10 +8,13 @@ import Testing
 @Suite(.limited) struct ListOrderTests {
     /// The order by sorting everything anew.
     private func twin(_ board: Board, _ key: ListOrder.Key, _ filter: String) -> [Int32] {
+        let places = Dictionary(
+            board.sourceOrder.enumerated().map { (board.sources[$0.element].name, $0.offset) }, uniquingKeysWith: min)
+        func place(_ series: BoardSeries) -> Int { rank(series.name) > 0 ? 0 : places[series.source] ?? .max }
         func rank(_ name: String) -> Int { name.hasPrefix("latency:") ? 1 : name.hasPrefix("memory:") ? 2 : 0 }
         func number(_ series: BoardSeries) -> Double {
             switch key {
-            case .name: 0
+            case .source, .name: 0
             case .value: series.newest?.value ?? -.infinity
             case .change: series.change.map(abs) ?? -1
             case .age: Double(series.newestTime?.microseconds ?? .min)
@@ -24,6 +27,7 @@ import Testing
             let (one, other) = (board.series[left], board.series[right])
             if rank(one.name) == rank(other.name), number(one) != number(other) { return number(one) > number(other) }
             if rank(one.name) != rank(other.name) { return rank(one.name) < rank(other.name) }
+            if key == .source, place(one) != place(other) { return place(one) < place(other) }
             return NaturalOrder.isBefore(one.name, other.name)
         }.map(Int32.init)
     }
@@ -33,7 +37,7 @@ import Testing
         var script = FeedScript()
         script.hello()
         var order = ListOrder()
-        var key = ListOrder.Key.name
+        var key = ListOrder.Key.source
         var filter = ""
         for round in 0..<LongRun.rounds(short: 300, long: 5_000) {
             script.pass(Double.random(in: 0...2, using: &random))
@@ -48,10 +52,10 @@ import Testing
             if round % 90 == 89 { script.hello(run: "\(round)") }
             if round % 11 == 0 { key = key.next }
             if round % 7 == 0 { filter = ["", "1", "A/", "zz", "latency"].randomElement(using: &random) ?? "" }
-            order.update(script.view.board, key: key, filter: filter)
+            order.update(script.view.board, key: key, filter: ListFilter(filter))
             let expected = twin(script.view.board, key, filter)
-            #expect(order.rows == expected, "round \(round), \(key), '\(filter)', seed \(random.seed)")
-            if order.rows != expected { return }
+            #expect(order.series == expected, "round \(round), \(key), '\(filter)', seed \(random.seed)")
+            if order.series != expected { return }
         }
     }
 
@@ -61,18 +65,18 @@ import Testing
         for (run, names) in [("1", ["a", "b", "c"]), ("2", ["c", "a", "b"])] {
             script.hello(run: run)
             for name in names { script.data(name, 1) }
-            order.update(script.view.board, key: .name, filter: "a")
-            #expect(order.rows.map { script.view.board.series[Int($0)].name } == ["a"])
-            order.update(script.view.board, key: .name, filter: "")
-            #expect(order.rows == twin(script.view.board, .name, ""))
+            order.update(script.view.board, key: .name, filter: ListFilter("a"))
+            #expect(order.series.map { script.view.board.series[Int($0)].name } == ["a"])
+            order.update(script.view.board, key: .name)
+            #expect(order.series == twin(script.view.board, .name, ""))
         }
     }
 }
 
 @Suite(.limited) struct ListOrderVectorTests {
-    /// Tests/Vectors/order/list.json: lines, and now and then the rows.
+    /// Tests/Vectors/order/list.json: lines, and now and then the rows, or the series of a source.
     @Test func rowsAreThoseOfTheVector() throws {
-        let keys = ["name": ListOrder.Key.name, "value": .value, "change": .change, "age": .age]
+        let keys = ["source": ListOrder.Key.source, "name": .name, "value": .value, "change": .change, "age": .age]
         var board = Board()
         var order = ListOrder()
         for (place, step) in try VectorFiles.elements("steps", of: "list.json", in: "order").enumerated() {
@@ -80,10 +84,47 @@ import Testing
                 board.apply(try LineDecoder.decode(Bytes(Array(line.utf8))))
                 continue
             }
-            let key = try #require(keys[step["key"]?.string ?? ""])
-            order.update(board, key: key, filter: step["filter"]?.string ?? "")
-            let rows = order.rows.map { board.series[Int($0)].name }
-            #expect(rows == step["rows"]?.elements.compactMap(\.string), "step \(place)")
+            let key = try #require(keys[step["key"]?.string ?? "source"])
+            let now = step["now_us"]?.number.map { Timestamp(microseconds: Int64($0)) }
+            var folds: [String: Bool] = [:]
+            if case .object(let members)? = step["folds"] { folds = members.mapValues { $0 == .bool(true) } }
+            order.update(
+                board, key: key, filter: ListFilter(step["filter"]?.string ?? ""), folds: folds, lateAt: now)
+            if let name = step["within"]?.string {
+                let index = try #require(board.series(named: name))
+                let series = order.within(board.series[index].source, board).map { board.series[$0].name }
+                #expect(series == step["series"]?.elements.compactMap(\.string), "step \(place)")
+                continue
+            }
+            let rows = VectorJSON.array(order.rows.map { vector($0, order, board, at: now) })
+            let difference = rows.difference(from: try #require(step["rows"]))
+            #expect(difference == nil, "step \(place)")
+        }
+    }
+
+    private func vector(_ row: ListRow, _ order: ListOrder, _ board: Board, at time: Timestamp?) -> VectorJSON {
+        let now = time ?? board.clock ?? Timestamp(microseconds: 0)
+        switch row {
+        case .trouble(let source):
+            let row = SourceRow(trouble: board.sources[source], at: now, window: board.interval, offset: 0)
+            return .object([
+                "trouble": .string(row.name), "mark": .optional(row.mark?.rawValue), "text": .string(row.text),
+            ])
+        case .heading(let index):
+            let group = order.groups[index]
+            let row = SourceRow(
+                heading: group, of: group.source.map { board.sources[$0] }, at: now, window: board.interval)
+            return .object([
+                "heading": .string(row.name), "mark": .optional(row.mark?.rawValue), "text": .string(row.text),
+                "age": .string(row.age), "folded": .bool(group.isFolded),
+            ])
+        case .series(let index):
+            let name = board.series[index].name
+            guard order.isHeading(index), let source = board.describedSource(board.series[index].source) else {
+                return .string(name)
+            }
+            let mark = SourceRow.Mark(source, at: now, window: board.interval)
+            return .object(["series": .string(name), "mark": .string(mark.rawValue)])
         }
     }
 }

@@ -48,7 +48,8 @@ package import Reactor
 ///    that is ok has `answered_at`, lines up to `as_of` do not change the source's state, failure and `answered`. While all sources'
 ///    messages have more than `messages` bytes together, the one that came first goes. A latency line with status 304 also sets `confirmed`, a
 ///    recovered line `outage`. `since` changes only when the state does. A source starts as
-///    `starting` at its first line's time. The times, numbers and codes (cut at 64 code points) of its errors are kept
+///    `starting` at its first line's time. `sourceOrder` has the sources as such a `stats` line lists them, then those
+///    that it does not list, in the order of their first lines. The times, numbers and codes (cut at 64 code points) of its errors are kept
 ///    over the history as points are.
 /// 8. **Agents.** A numbered line with an `agent` (1 to 63 ASCII letters, digits, `-`, `_`; any other is refused and
 ///    counted) is about that agent of a fleet. One that also has an `origin_seq` comes from that agent: `heard` becomes
@@ -146,14 +147,14 @@ package struct Board: Sendable {
     private static let longestWord = 64
 
     /// A name, compared by its bytes as the agent does: a `String` treats two spellings of an é as equal.
-    private struct Name: Sendable, Hashable {
+    package struct Name: Sendable, Hashable {
         let text: String
 
-        init(_ text: String) { self.text = text }
+        package init(_ text: String) { self.text = text }
 
-        static func == (left: Name, right: Name) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+        package static func == (left: Name, right: Name) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
 
-        func hash(into hasher: inout Hasher) {
+        package func hash(into hasher: inout Hasher) {
             var text = text
             text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         }
@@ -200,6 +201,8 @@ package struct Board: Sendable {
     package private(set) var moreSources = 0
     /// In the order of their first line.
     package private(set) var sources: [BoardSource] = []
+    /// Indices of the sources: those of the newest stats line in its order, then the others.
+    package private(set) var sourceOrder: [Int] = []
     private var errors: BoardHistories<BoardError>
     /// The number of lines whose source was refused.
     package private(set) var refusedSources = 0
@@ -384,8 +387,11 @@ package struct Board: Sendable {
         //   `stats` line replaces them all
         // Clears all descriptions first, so that together they never exceed what fits in one line.
         for index in sources.indices { sources[index].list(as: nil) }
+        var order: [Int] = []
         for status in stats.sources {
+            let known = sources.count
             guard let index = sourceIndex(status.source, time: status.since ?? time) else { continue }
+            if index >= known || !sources[index].isListed { order.append(index) }
             sources[index].list(as: status)
             enter(status.state, index, at: status.since ?? time, .max)
             if let failure = status.failure { keep(failure, of: index) }
@@ -393,6 +399,7 @@ package struct Board: Sendable {
             sources[index].answered = status.answered ?? sources[index].answered
             sources[index].since = status.since ?? sources[index].since
         }
+        sourceOrder = order + sources.indices.filter { !sources[$0].isListed }
         for index in series.indices { series[index].span = span(of: series[index].source) }
     }
 
@@ -644,6 +651,7 @@ package struct Board: Sendable {
         nameBytes += bytes
         sources.append(BoardSource(name: name, since: time))
         sourcesByName[Name(name)] = sources.count - 1
+        sourceOrder.append(sources.count - 1)
         return sources.count - 1
     }
 

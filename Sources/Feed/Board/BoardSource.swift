@@ -66,6 +66,16 @@ package struct BoardSource: Sendable, Equatable {
     }
 }
 
+extension BoardSource {
+    /// How long a polled source that is ok has not answered, and what is expected; nil unless it is late, which is after
+    /// two and a half times the longer of its period and `window`. As in `Timeliness`, a stream may be silent.
+    package func lateness(at now: Timestamp, window: Duration) -> (silence: Duration, expected: Duration)? {
+        guard state == .ok, case .every(let period) = rhythm, let answered else { return nil }
+        let (silence, expected) = (now - answered, Swift.max(period, window))
+        return silence * 2 > expected * 5 ? (silence, expected) : nil
+    }
+}
+
 extension BoardSource? {
     /// Whether data that came from the source at `time` is stale at `now`: older than two and a half times the expected
     /// period, which is the longer of `window` and the source's own period. Data of a source that ran once stays good

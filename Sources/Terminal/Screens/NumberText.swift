@@ -103,6 +103,25 @@ package enum NumberText {
         return text
     }
 
+    /// A time as a person names it: `14:03`, or `11-21 14:03` when that is a day ago or more.
+    static func moment(_ time: Timestamp, now: Timestamp, offset: Int) -> String {
+        let minute = String(clock(time, offset: offset).dropLast(3))
+        return now - time < .seconds(86_400) ? minute : date(time, offset: offset) + " " + minute
+    }
+
+    /// The time until something happens: `3 s`, `1m41s`, in whole seconds that have begun.
+    static func countdown(_ rest: Duration) -> String {
+        let seconds = rest.components.seconds + (rest.components.attoseconds > 0 ? 1 : 0)
+        return seconds < 60 ? "\(seconds) s" : age(.seconds(seconds))
+    }
+
+    /// `1st`, `2nd`, `3rd`, `4th`, `11th`, `21st`
+    static func ordinal(_ number: Int) -> String {
+        let endings = ["th", "st", "nd", "rd"]
+        let isTeen = 11...13 ~= number % 100
+        return "\(number)" + (isTeen || number % 10 > 3 || number < 0 ? "th" : endings[number % 10])
+    }
+
     private static func two(_ number: some BinaryInteger) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
     /// The month and the day, `offset` seconds ahead of UTC: `11-21`.

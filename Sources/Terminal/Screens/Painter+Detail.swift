@@ -3,7 +3,7 @@ internal import Reactor
 
 extension Painter {
     mutating func paintDetail(_ body: Range<Int>) {
-        guard let index = state.selected, board.series.indices.contains(index) else {
+        guard let index = state.series, board.series.indices.contains(index) else {
             put("no series", theme.muted, row: body.lowerBound, column: 2)
             return
         }

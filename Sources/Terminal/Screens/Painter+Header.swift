@@ -4,7 +4,7 @@ internal import Reactor
 extension Painter {
     /// Paints the name, the screens, the host and the agent's time.
     mutating func paintHeader(hasStatus: Bool) {
-        if !hasStatus, let trouble {
+        if !hasStatus, state.screen != .list || isLost, let trouble {
             put(trouble, row: 0, column: 0)
             return
         }
@@ -14,6 +14,9 @@ extension Painter {
         if grid.columns >= 24 { put(clock, theme.muted, row: 0, before: &end, width: 8) }
         guard grid.columns >= 60 else {
             var column = put(" " + state.screen.name, theme.accent.with(.bold), row: 0, column: 0)
+            if !hasStatus, let failing {
+                column += put([("  ", theme.text), failing], row: 0, column: column, width: end + 1 - column)
+            }
             if let text = newSince.map({ "paused +\($0)" }) ?? playback?.text {
                 column += put("  " + text, theme.warning, row: 0, column: column, width: end + 1 - column)
             }
@@ -48,7 +51,7 @@ extension Painter {
         var end = grid.columns - 1
         if grid.columns >= 60, state.screen == .list || state.screen == .detail {
             var (width, span) = past.map { (pastWidth($0), $0.span.duration) } ?? (width, span)
-            if state.screen == .detail, past == nil, let shown = state.selected.map({ board.series[$0] }),
+            if state.screen == .detail, past == nil, let shown = state.series.map({ board.series[$0] }),
                 shown.span.width > board.interval
             {
                 (width, span) = (extent(of: shown).width, shown.span.history)
@@ -65,14 +68,15 @@ extension Painter {
                 [(" PAUSED ", theme.warning.with(.inverse)), (" \(newSince) new  ", theme.warning)], row: row,
                 column: column)
         }
-        if let trouble {
+        if let trouble, state.screen != .list || isLost {
             put(trouble, row: row, column: column, width: end - column)
         } else if case .waiting(let target, let since) = connection {
             // Unless the middle of the screen shows it.
             if !isWaitingShown { put(waiting(target, since), row: row, column: column, width: end - column) }
         } else if !isWaitingShown {
-            for source in board.sources where source.isListed {
-                let pieces = self.pieces(source)
+            if let failing { column += put([failing], row: row, column: column, width: end - column) + 2 }
+            for index in sourcesByState {
+                let pieces = self.pieces(board.sources[index])
                 guard column + Self.columns(pieces) <= end else {
                     grid.put("…", row: row, column: min(column, end - 1), style: theme.muted)
                     break
@@ -92,22 +96,35 @@ extension Painter {
         return [("waiting for ", theme.muted), (target, theme.text), (" … \(seconds) s", theme.muted)]
     }
 
-    private var isLost: Bool {
+    var isLost: Bool {
         if case .lost = connection { return true }
         return false
     }
 
+    /// Listed sources, those that fail first.
+    private var sourcesByState: [Int] {
+        let listed = board.sourceOrder.filter { board.sources[$0].isListed }
+        return listed.filter { board.sources[$0].state == .failing }
+            + listed.filter { board.sources[$0].state != .failing }
+    }
+
+    /// How many sources fail; nil when none does.
+    private var failing: Piece? {
+        var (all, failing) = (0, 0)
+        // The agent's own measurements are no source to a person.
+        for source in board.sources where source.isListed && source.type != "memory" {
+            all += 1
+            failing += source.state == .failing ? 1 : 0
+        }
+        return failing > 0 ? ("\(failing) of \(all) failing", theme.bad.with(.bold)) : nil
+    }
+
     /// A source's state and its age or progress.
     private func pieces(_ source: BoardSource) -> [Piece] {
-        var pieces: [Piece] = []
-        switch source.state {
-        case .starting: pieces = [("○ ", theme.muted), (source.name, theme.muted)]
-        // Not green while nothing comes.
-        case .ok where source.answered.map { isStale($0, of: source) } == true || isLost:
-            pieces = [("● ", theme.warning), (source.name, theme.muted)]
-        case .ok: pieces = [("● ", theme.good), (source.name, theme.text)]
-        case .failing: pieces = [("✕ ", theme.bad), (source.name, theme.bad)]
-        }
+        let mark = SourceRow.Mark(source, at: agentNow, window: .microseconds(width))
+        let isQuiet = mark == .starting || mark == .late || isLost
+        let name = mark == .failing ? theme.bad : isQuiet ? theme.muted : theme.text
+        var pieces: [Piece] = [(mark.rawValue + " ", style(mark)), (source.name, name)]
         if let progress = source.progress, let total = progress.total, progress.done < total {
             pieces.append((" " + bar(progress, columns: 6) + " \(progress.done)/\(total)", theme.accent))
         } else if let progress = source.progress, progress.total == nil, source.newest == nil {
@@ -134,26 +151,14 @@ extension Painter {
     var trouble: [Piece]? {
         if case .lost(let reason, let since, let retryAt) = connection {
             var text = "✕ agent lost \(NumberText.age(localNow - since)) ago · "
-            if let retryAt { text += "next try \(countdown(retryAt - localNow)) · " }
+            if let retryAt { text += "next try in \(NumberText.countdown(retryAt - localNow)) · " }
             text += reason
             return [(text, theme.bad.with(.bold))]
         }
         let failing = board.sources.filter { $0.state == .failing && $0.isListed }
         guard let first = failing.max(by: { $0.since < $1.since }) else { return nil }
-        var text = "✕ \(first.name): "
-        // The most useful part first, in case the line is cut.
-        let failure = first.failure
-        if let retryAt = failure?.retryAt, retryAt > agentNow || failure?.attempt != nil {
-            text += "next try \(countdown(retryAt - agentNow)) · "
-        }
-        text += [failure?.code, failure?.message].compactMap { $0 }.joined(separator: ", ")
-        if let attempt = failure?.attempt, attempt > 1 { text += " · attempt \(attempt)" }
-        if failing.count > 1 { text = "\(failing.count) sources failing · " + text }
-        return [(text, theme.bad)]
-    }
-
-    private func countdown(_ rest: Duration) -> String {
-        rest <= .zero ? "now" : "in \(NumberText.fixed(rest.seconds, rest < .seconds(10) ? 1 : 0)) s"
+        let pieces = pieces(self.trouble(of: first), isFolded: nil)
+        return failing.count > 1 ? [("\(failing.count) sources failing · ", theme.bad)] + pieces : pieces
     }
 
     // MARK: The bottom
@@ -172,7 +177,7 @@ extension Painter {
                 ("Esc", "back"), ("←→", "read"), ("↑↓", "series"), ("+-", "width"), ("[]", "history"), ("L", "log"),
                 ("y", "fix"), pause,
             ]
-            if let chosen = state.selected.map({ board.series[$0] }), runs.sources[chosen.source] != nil {
+            if let chosen = state.series.map({ board.series[$0] }), runs.sources[chosen.source] != nil {
                 hints.insert(contentsOf: [("n", "run"), ("S", "summary")], at: 1)
             }
         case .metrics:
@@ -212,7 +217,8 @@ extension Painter {
         switch state.prompt {
         case .filter(let text):
             // The table of agents shows its own count.
-            let count = [.feed, .metrics].contains(state.screen) ? "" : "  \(rows.count) of \(board.series.count)"
+            let count =
+                [.feed, .metrics].contains(state.screen) ? "" : "  \(order.series.count) of \(board.series.count)"
             put(
                 [
                     (" filter: ", theme.accent), (text, theme.text), ("█", theme.accent), (count, theme.muted),
@@ -239,7 +245,7 @@ extension Painter {
         case .lost: lines.append([("nothing had come yet", theme.muted)])
         }
         if !board.sources.isEmpty { lines.append([]) }
-        for source in board.sources where source.isListed {
+        for source in sourcesByState.map({ board.sources[$0] }) {
             var pieces = self.pieces(source)
             if source.state == .starting {
                 pieces.append((" asked \(NumberText.fixed(age(source.since).seconds, 1)) s ago", theme.muted))
@@ -257,15 +263,21 @@ extension Painter {
 
     /// Paints a screen of one row: the chosen series, or what is wrong.
     mutating func paintOneLine() {
-        if let trouble {
+        if isLost, let trouble {
             put(trouble, row: 0, column: 0)
             return
         }
-        guard let index = state.selected ?? rows.first.map({ Int($0) }), board.series.indices.contains(index) else {
+        guard let chosen else {
             if case .waiting(let target, let since) = connection { put(waiting(target, since), row: 0, column: 0) }
             return
         }
-        let look = look(at: index)
+        let look: SeriesLook
+        switch self.look(of: order.rows[chosen]) {
+        case .source(let source, let isFolded):
+            put(pieces(source, isFolded: isFolded), row: 0, column: 0)
+            return
+        case .series(let series, _): look = series
+        }
         var pieces: [Piece] = []
         if let quantity = look.quantity {
             pieces.append((" " + (grid.columns < 30 ? quantity.text : quantity.whole), theme.title))
@@ -275,7 +287,7 @@ extension Painter {
         if let letter = look.letter { pieces.append((" " + letter, look.style)) }
         if let arrow = look.arrow { pieces.append((" \(Character(arrow.glyph))", arrow.style)) }
         // The value matters most: the age is dropped first, then the end of the name.
-        let (prefix, rest) = label(look.series)
+        let (prefix, rest) = grid.columns < 30 ? label(look) : look.series.nameParts
         var age = look.age.isEmpty ? "" : " " + look.age
         if grid.columns - Self.columns(pieces) - age.columns < min(rest.columns, 4) { age = "" }
         let room = grid.columns - Self.columns(pieces) - age.columns

@@ -11,7 +11,9 @@ extension Painter {
     }
 
     private struct ListColumns {
-        static let name = 2
+        /// Where marks of sources and names begin.
+        var mark = 2
+        var name = 2
         var nameWidth = 0
         var spark = 0
         var sparkWidth = 0
@@ -34,7 +36,7 @@ extension Painter {
     }
 
     mutating func paintList(_ body: Range<Int>) {
-        guard !rows.isEmpty else {
+        guard let chosen else {
             put(
                 [("no series is called ", theme.muted), (state.filter, theme.text)], row: body.lowerBound + 1, column: 2
             )
@@ -42,27 +44,37 @@ extension Painter {
         }
         let first = Self.firstListRow(grid.size) ?? body.lowerBound
         let room = max(body.upperBound - first, 1)
-        let chosen = state.selected.flatMap { chosen in rows.firstIndex { Int($0) == chosen } } ?? 0
+        let rows = order.rows
         state.listTop = min(max(state.listTop, chosen - room + 1, 0), chosen, max(rows.count - room, 0))
         if chosen < state.listTop { state.listTop = chosen }
-        let shown = rows[state.listTop..<min(state.listTop + room, rows.count)].map { look(at: Int($0)) }
+        let shown = rows[state.listTop..<min(state.listTop + room, rows.count)].map { look(of: $0) }
         let columns = layOut(shown)
         if first > body.lowerBound { paintTitles(columns, row: body.lowerBound) }
         for (offset, row) in shown.enumerated() {
-            paint(row, columns, row: first + offset, isChosen: state.listTop + offset == chosen)
+            let isChosen = state.listTop + offset == chosen
+            if isChosen, hasKeys { grid.put("▸", row: first + offset, column: 0, style: theme.accent.with(.bold)) }
+            switch row {
+            case .source(let source, let isFolded):
+                paint(source, isFolded: isFolded, columns, row: first + offset)
+            case .series(let series, let mark):
+                if let mark { put(mark.rawValue, style(mark), row: first + offset, column: columns.mark) }
+                paint(series, columns, row: first + offset, isStrong: isChosen || mark != nil)
+            }
         }
     }
 
-    private func layOut(_ rows: [SeriesLook]) -> ListColumns {
+    private func layOut(_ rows: [RowLook]) -> ListColumns {
         let width = grid.columns
         var columns = ListColumns()
+        columns.mark = width < 40 ? 1 : 2
+        columns.name = order.hasHeadings ? columns.mark + 2 : columns.mark
         var longestName = 6
         var hasText = false
         var longestBand = 0
         var hasBadge = false
         var (valueWidth, unitWidth) = (0, 0)
-        for row in rows {
-            let (prefix, rest) = label(row.series)
+        for case .series(let row, _) in rows {
+            let (prefix, rest) = label(row)
             longestName = max(longestName, prefix.columns + rest.columns)
             if let quantity = row.quantity {
                 valueWidth = max(valueWidth, quantity.text.columns)
@@ -86,8 +98,7 @@ extension Painter {
         if hasBadge, width >= 100 { columns.band.width = min(longestBand, 14) }
         if hasValues, width >= 24 { columns.arrow.width = 1 }
         if hasValues, width >= 72 { columns.change.width = 8 }
-        // Of all rows, or columns would move with every scrolled row.
-        if width >= 80, board.series.contains(where: { $0.span.width > board.interval }) { columns.rhythm.width = 5 }
+        if width >= 80, hasRhythms { columns.rhythm.width = 5 }
         // Those behind the sparkline, each with a blank before it.
         let order: [WritableKeyPath<ListColumns, ListColumn>] = [
             \.value, \.unit, \.badge, \.band, \.arrow, \.change, \.rhythm, \.age,
@@ -95,7 +106,7 @@ extension Painter {
         let shown = order.filter { columns[keyPath: $0].width > 0 }
         let gap = hasValues ? 0 : 1
         let fixed = shown.reduce(gap) { $0 + columns[keyPath: $1].width + 1 }
-        var room = max(width - 2 - fixed, 4)
+        var room = max(width - columns.name - fixed, 4)
         let sparkLeast = room >= 24 ? min(windowCount, 12) + 1 : 0
         columns.nameWidth = min(longestName, max(room - sparkLeast, 4), width >= 160 ? 40 : 32)
         // Short names leave free room at the end of the row, not between columns, but are not too narrow.
@@ -109,7 +120,7 @@ extension Painter {
             columns.windowColumns = min(max(limit / windowCount, 1), most)
             columns.sparkWidth = min(windowCount * columns.windowColumns, limit)
         }
-        var place = ListColumns.name + columns.nameWidth
+        var place = columns.name + columns.nameWidth
         if columns.sparkWidth > 0 {
             columns.spark = place + 2
             place += columns.sparkWidth + 2
@@ -124,12 +135,21 @@ extension Painter {
         return columns
     }
 
+    /// Whether any row has a period of its own: of all rows, or columns would move with every scrolled row.
+    private var hasRhythms: Bool {
+        func isSlow(_ source: BoardSource) -> Bool {
+            if case .every(let period) = source.rhythm { period > board.interval } else { false }
+        }
+        guard order.hasHeadings else { return board.sources.contains(where: isSlow) }
+        return order.groups.contains { $0.isHeading && $0.source.map { isSlow(board.sources[$0]) } == true }
+    }
+
     private mutating func paintTitles(_ columns: ListColumns, row: Int) {
         func mark(_ key: ListOrder.Key, _ text: String) -> Piece {
             state.sort == key ? (text + "▾", theme.accent) : (text, theme.faint)
         }
-        let name = mark(.name, "name")
-        put([name], row: row, column: ListColumns.name, width: columns.nameWidth + 1)
+        let name = state.sort == .source ? mark(.source, "source") : mark(.name, "name")
+        put([name], row: row, column: columns.name, width: columns.nameWidth + 1)
         if columns.sparkWidth >= 7 {
             // Series without values have their text there.
             let title = columns.value.width > 0 ? "history" : "text"
@@ -152,19 +172,42 @@ extension Painter {
         if columns.text.width > 0 { put("newest", theme.faint, row: row, column: columns.text.start) }
     }
 
-    private mutating func paint(_ item: SeriesLook, _ columns: ListColumns, row: Int, isChosen: Bool) {
+    /// Paints a failing or late source, or a heading.
+    private mutating func paint(_ item: SourceRow, isFolded: Bool?, _ columns: ListColumns, row: Int) {
+        let pieces = pieces(item, isFolded: isFolded)
+        // What is wrong may take the whole row; a heading has its age where series have theirs.
+        let end = item.age.isEmpty ? grid.columns - 1 : columns.age.start - 1
+        put(pieces, row: row, column: columns.mark, width: end - columns.mark)
+        put(
+            item.age, row: row, endingAt: columns.age.end, style: item.mark == .late ? theme.warning : theme.muted,
+            width: columns.age.width)
+    }
+
+    /// A row about a source: its mark and name, and what there is to say.
+    func pieces(_ item: SourceRow, isFolded: Bool?) -> [Piece] {
+        var pieces: [Piece] = []
+        if let mark = item.mark { pieces.append((mark.rawValue + " ", style(mark))) }
+        guard let isFolded else {
+            let style = item.mark.map { self.style($0) } ?? theme.text
+            return pieces + [(item.name, style.with(.bold)), ("  " + item.text, style)]
+        }
+        return pieces + [
+            (item.name, theme.title), (isFolded ? " ▸ " : " ▾ ", theme.accent), (item.text, theme.muted),
+        ]
+    }
+
+    private mutating func paint(_ item: SeriesLook, _ columns: ListColumns, row: Int, isStrong: Bool) {
         func look(_ style: Style) -> Style { item.isStale ? theme.stale : style }
         let quiet = look(theme.muted)
-        let strong = isChosen ? look(theme.text).with(.bold) : look(theme.text)
-        if isChosen, hasKeys { grid.put("▸", row: row, column: 0, style: theme.accent.with(.bold)) }
-        let (prefix, rest) = label(item.series)
-        put([(prefix, quiet), (rest, strong)], row: row, column: ListColumns.name, width: columns.nameWidth)
+        let strong = isStrong ? look(theme.text).with(.bold) : look(theme.text)
+        let (prefix, rest) = label(item)
+        put([(prefix, quiet), (rest, strong)], row: row, column: columns.name, width: columns.nameWidth)
         put(
             item.age, row: row, endingAt: columns.age.end, style: item.isStale ? theme.warning : quiet,
             width: columns.age.width)
         put(item.rhythm, row: row, endingAt: columns.rhythm.end, style: theme.faint, width: columns.rhythm.width)
         guard let quantity = item.quantity else {
-            let start = columns.spark > 0 ? columns.spark : ListColumns.name + columns.nameWidth + 1
+            let start = columns.spark > 0 ? columns.spark : columns.name + columns.nameWidth + 1
             if let text = item.series.text {
                 put(text, quiet, row: row, column: start, width: columns.age.start - 1 - start)
             }
@@ -208,9 +251,10 @@ extension Painter {
         }
     }
 
-    /// The two parts of a series' label; a narrow screen shows the key without its source.
-    func label(_ series: BoardSeries) -> (String, String) {
-        let (prefix, rest) = series.nameParts
-        return grid.columns < 30 && prefix.utf8.last == UInt8(ascii: "/") ? ("", rest) : (prefix, rest)
+    /// The two parts of a series' label; below a heading and on a narrow screen it is the key without its source.
+    func label(_ look: SeriesLook) -> (String, String) {
+        let (prefix, rest) = look.series.nameParts
+        let isKey = (look.isBelowHeading || grid.columns < 30) && prefix.utf8.last == UInt8(ascii: "/")
+        return isKey ? ("", rest) : (prefix, rest)
     }
 }

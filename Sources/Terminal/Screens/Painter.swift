@@ -11,8 +11,9 @@ struct Painter {
     let board: Board
     var state: ViewState
     let theme = Theme()
-    /// The list's series, in order.
-    let rows: [Int32]
+    let order: ListOrder
+    /// The position of the chosen row in the list.
+    let chosen: Int?
     /// The table of agents; nil without any.
     let fleet: AgentTable?
     /// The series over a longer time in the graph; nil to show the board's values.
@@ -185,13 +186,54 @@ struct Painter {
         /// The period of a source with a longer rhythm than the agent's windows.
         var rhythm = ""
         var isStale = false
+        var isBelowHeading = false
+    }
+
+    /// What a row of the list shows, here, on a screen of one row, and in text.
+    enum RowLook {
+        case source(SourceRow, isFolded: Bool?)
+        /// `mark` is there where the row is its source's heading as well.
+        case series(SeriesLook, mark: SourceRow.Mark?)
+    }
+
+    func look(of row: ListRow) -> RowLook {
+        switch row {
+        case .trouble(let source): return .source(trouble(of: board.sources[source]), isFolded: nil)
+        case .heading(let index):
+            let group = order.groups[index]
+            let source = group.source.map { board.sources[$0] }
+            let heading = SourceRow(heading: group, of: source, at: agentNow, window: .microseconds(width))
+            return .source(heading, isFolded: group.isFolded && state.filter.isEmpty)
+        case .series(let index):
+            let source = order.isHeading(index) ? board.describedSource(board.series[index].source) : nil
+            return .series(
+                look(at: index),
+                mark: source.map { SourceRow.Mark($0, at: agentNow, window: .microseconds(width)) })
+        }
+    }
+
+    func trouble(of source: BoardSource) -> SourceRow {
+        SourceRow(trouble: source, at: agentNow, window: board.interval, offset: utcOffset)
+    }
+
+    /// Nothing is green while the agent is lost.
+    func style(_ mark: SourceRow.Mark) -> Style {
+        switch mark {
+        case .ok: isLost ? theme.warning : theme.good
+        case .late: theme.warning
+        case .failing: theme.bad
+        case .starting: theme.muted
+        }
     }
 
     func look(at index: Int) -> SeriesLook {
         let series = board.series[index]
         var look = SeriesLook(series: series, isStale: isStale(series))
         if let time = series.newestTime { look.age = NumberText.age(age(time)) }
-        if series.span.width > board.interval { look.rhythm = NumberText.span(series.span.width) }
+        look.isBelowHeading = order.isBelowHeading(index)
+        if series.span.width > board.interval, !look.isBelowHeading {
+            look.rhythm = NumberText.span(series.span.width)
+        }
         if series.newest != nil { look.windows = windows(index) }
         let standing = Standing(series, bands(series), look.windows, width: extent(of: series).width)
         (look.letter, look.name) = (standing.letter, standing.name)

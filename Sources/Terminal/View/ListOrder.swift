@@ -1,44 +1,120 @@
 internal import Feed
 internal import Reactor
 
-/// The series in the list and their order; kept from frame to frame, so that 10,000 series cost little more than ten.
+/// A row of the list.
+enum ListRow: Sendable, Hashable {
+    /// A failing or late source, by its index on the board.
+    case trouble(Int)
+    /// The heading of a group, by its index in `ListOrder.groups`.
+    case heading(Int)
+    /// A series, by its index on the board.
+    case series(Int)
+}
+
+/// The rows of the list and their order; kept from frame to frame, so that 10,000 series cost little more than ten.
 ///
-/// The order by name is extended by new series. Other orders are sorted again when there are new lines, starting from
-/// the last order, which is nearly sorted.
+/// Names are sorted only when there are new series. Other orders are sorted again when there are new lines, starting
+/// from the last order, which is nearly sorted. The page has a twin, order.mjs, tested with the same vectors
+/// (Tests/Vectors/order).
 struct ListOrder: Sendable {
     /// The sort keys.
     enum Key: Int, Sendable, CaseIterable {
-        case name, value, change, age
+        case source, name, value, change, age
 
-        var next: Key { Key(rawValue: rawValue + 1) ?? .name }
+        var next: Key { Key(rawValue: rawValue + 1) ?? .source }
     }
 
-    /// Indices of series, the topmost first.
-    private(set) var rows: [Int32] = []
+    /// The series of one source, or the latencies, counts and memory of all.
+    struct Group: Sendable {
+        /// The source's name; empty for `others`.
+        let name: String
+        /// Whether these are the latencies, counts and memory.
+        let isOthers: Bool
+        /// The source's index on the board, once it is there.
+        fileprivate(set) var source: Int?
+        /// Indices of the series, in the order of their first lines.
+        fileprivate(set) var members: [Int32] = []
+        fileprivate(set) var isFolded = false
+        /// Those that match the filter, by name.
+        fileprivate(set) var matched: [Int32] = []
+        /// What a person chose.
+        fileprivate var choice: Bool?
+        fileprivate var hasValue = false
+        /// Whether its only series is called like the source itself, and so needs no heading above it.
+        fileprivate(set) var isHeading = false
 
-    /// All series by name, latencies and memory last.
+        fileprivate init(_ name: String, isOthers: Bool = false) { (self.name, self.isOthers) = (name, isOthers) }
+    }
+
+    /// The index of the group of latencies, counts and memory.
+    static let others = 0
+    /// A group with more texts than this, or more latencies, counts and memory, starts folded.
+    static let mostUnfolded = 8
+
+    /// The topmost first.
+    private(set) var rows: [ListRow] = []
+    /// The series that match the filter, in their order, folded or not.
+    private(set) var series: [Int32] = []
+    /// `others`, then sources in the order of their first series; stable while the run lasts.
+    private(set) var groups = [Group("", isOthers: true)]
+    /// Whether rows have headings.
+    private(set) var hasHeadings = false
+
+    /// All series by name, latencies, counts and memory last.
     private var byName: [Int32] = []
+    /// The groups of series, by their indices.
+    private var groupOf: [Int32] = []
+    private var groupNamed: [Board.Name: Int] = [:]
+    /// Indices of groups, in their order.
+    private var ranked: [Int] = []
+    private var sourceOrder: [Int] = []
     private var filtered: [Int32] = []
+    private var troubles: [Int] = []
     private var runChanges = -1
-    private var filter = ""
-    private var key = Key.name
+    private var filter = ListFilter("")
+    private var key = Key.source
+    private var folds: [String: Bool] = [:]
     private var lastSequence = -1
 
-    /// Updates the order after changes of the board, key or filter.
-    mutating func update(_ board: Board, key: Key, filter: String) {
+    /// Updates the order after changes of the board or of what a person chose.
+    ///
+    /// - Parameters:
+    ///   - folds: whether groups are folded, by their names, where a person chose.
+    ///   - lateAt: the agent's time; nil when no source is late, because nothing can come.
+    mutating func update(
+        _ board: Board, key: Key, filter: ListFilter = ListFilter(""), folds: [String: Bool] = [:],
+        lateAt: Timestamp? = nil
+    ) {
         let isOtherRun = runChanges != board.runChanges || byName.count > board.series.count
         if isOtherRun { self = ListOrder() }
         let isGrown = byName.count < board.series.count
         if isGrown { extend(board) }
         let isFilteredAnew = isGrown || isOtherRun || filter != self.filter
         if isFilteredAnew { select(board, filter) }
-        let isSortedAnew = isFilteredAnew || key != self.key || (key != .name && lastSequence != board.lastSequence)
+        let isRankedAnew = isGrown || isOtherRun || sourceOrder != board.sourceOrder
+        if isRankedAnew { rank(board) }
+        let depends = key != .name && key != .source && lastSequence != board.lastSequence
+        let isSortedAnew = isFilteredAnew || key != self.key || depends || (key == .source && isRankedAnew)
         runChanges = board.runChanges
         self.key = key
-        guard isSortedAnew else { return }
-        lastSequence = board.lastSequence
-        sort(board)
+        if isSortedAnew {
+            lastSequence = board.lastSequence
+            sort(board)
+        }
+        if folds != self.folds || isGrown {
+            self.folds = folds
+            for index in groups.indices { groups[index].choice = folds[groups[index].name] }
+        }
+        let isFoldedAnew = fold(board)
+        let hadHeadings = hasHeadings
+        hasHeadings = key == .source && needsHeadings(board)
+        let found = self.troubles(board, lateAt: lateAt)
+        guard isSortedAnew || isFoldedAnew || hasHeadings != hadHeadings || found != troubles else { return }
+        troubles = found
+        list()
     }
+
+    // MARK: Series
 
     private mutating func extend(_ board: Board) {
         func isBefore(_ left: Int32, _ right: Int32) -> Bool {
@@ -46,7 +122,8 @@ struct ListOrder: Sendable {
             if one.kind != other.kind { return one.kind.rawValue < other.kind.rawValue }
             return NaturalOrder.isBefore(one.name, other.name)
         }
-        let new = (Int32(byName.count)..<Int32(board.series.count)).sorted(by: isBefore)
+        let first = byName.count
+        let new = (Int32(first)..<Int32(board.series.count)).sorted(by: isBefore)
         var merged: [Int32] = []
         merged.reserveCapacity(board.series.count)
         var old = byName[...]
@@ -58,42 +135,216 @@ struct ListOrder: Sendable {
             merged.append(index)
         }
         byName = merged + old
+        for index in first..<board.series.count {
+            let group = board.series[index].kind == .data ? group(named: board.series[index].source) : Self.others
+            groupOf.append(Int32(group))
+            groups[group].members.append(Int32(index))
+            groups[group].isHeading =
+                groups[group].members.count == 1 && board.series[index].name == groups[group].name
+        }
     }
 
-    private mutating func select(_ board: Board, _ filter: String) {
+    private mutating func group(named name: String) -> Int {
+        if let index = groupNamed[Board.Name(name)] { return index }
+        groups.append(Group(name))
+        groupNamed[Board.Name(name)] = groups.count - 1
+        return groups.count - 1
+    }
+
+    private mutating func select(_ board: Board, _ filter: ListFilter) {
         self.filter = filter
-        let wanted = filter.lowercased()
-        filtered =
-            filter.isEmpty ? byName : byName.filter { board.series[Int($0)].name.lowercased().holds(wanted) }
+        filtered = filter.isEmpty ? byName : byName.filter { filter.matches(board.series[Int($0)].name) }
+        for index in groups.indices { groups[index].matched = [] }
+        for index in filtered { groups[Int(groupOf[Int(index)])].matched.append(index) }
+    }
+
+    /// Sources as the board has them, those that it does not have by their first series, and `others` last.
+    private mutating func rank(_ board: Board) {
+        sourceOrder = board.sourceOrder
+        var places = [Int](repeating: .max, count: board.sources.count)
+        for (place, source) in sourceOrder.enumerated() { places[source] = place }
+        for index in groups.indices.dropFirst() where groups[index].source == nil {
+            groups[index].source = board.source(named: groups[index].name)
+        }
+        ranked = groups.indices.dropFirst()
+            .map { (place: groups[$0].source.map { places[$0] } ?? .max, index: $0) }
+            .sorted { ($0.place, $0.index) < ($1.place, $1.index) }
+            .map(\.index)
+        ranked.append(Self.others)
     }
 
     private mutating func sort(_ board: Board) {
-        guard key != .name else {
-            rows = filtered
-            return
+        switch key {
+        case .source: series = ranked.flatMap { groups[$0].matched }
+        case .name: series = filtered
+        case .value, .change, .age:
+            // Descending (for ages: the newest first), then by name. Latencies and memory are not comparable with other
+            // values: they stay last.
+            var keyed: [(key: Double, kind: SeriesKind, position: Int32, index: Int32)] = []
+            keyed.reserveCapacity(filtered.count)
+            for (position, index) in filtered.enumerated() {
+                let series = board.series[Int(index)]
+                keyed.append((Self.number(key, series), series.kind, Int32(position), index))
+            }
+            keyed.sort { left, right in
+                if left.kind != right.kind { return left.kind.rawValue < right.kind.rawValue }
+                return left.key != right.key ? left.key > right.key : left.position < right.position
+            }
+            series = keyed.map(\.index)
         }
-        // Descending (for ages: the newest first), then by name. Latencies and memory are not comparable with other
-        // values: they stay last.
-        var keyed: [(key: Double, kind: SeriesKind, position: Int32, index: Int32)] = []
-        keyed.reserveCapacity(filtered.count)
-        for (position, index) in filtered.enumerated() {
-            let series = board.series[Int(index)]
-            keyed.append((Self.number(key, series), series.kind, Int32(position), index))
-        }
-        keyed.sort { left, right in
-            if left.kind != right.kind { return left.kind.rawValue < right.kind.rawValue }
-            return left.key != right.key ? left.key > right.key : left.position < right.position
-        }
-        rows = keyed.map(\.index)
     }
 
     private static func number(_ key: Key, _ series: BoardSeries) -> Double {
         switch key {
-        case .name: 0
+        case .source, .name: 0
         case .value: series.newest?.value ?? -.infinity
         case .change: series.change.map(abs) ?? -1
         case .age: Double(series.newestTime?.microseconds ?? .min)
         }
+    }
+
+    // MARK: Headings
+
+    /// Folds and unfolds groups; returns whether any changed.
+    private mutating func fold(_ board: Board) -> Bool {
+        var isChanged = false
+        for index in groups.indices {
+            let isFolded = groups[index].choice ?? startsFolded(index, board)
+            isChanged = isChanged || isFolded != groups[index].isFolded
+            groups[index].isFolded = isFolded
+        }
+        return isChanged
+    }
+
+    /// Many texts without a value, or many latencies, counts and memory.
+    private mutating func startsFolded(_ index: Int, _ board: Board) -> Bool {
+        guard groups[index].members.count > Self.mostUnfolded, !groups[index].hasValue else { return false }
+        if index == Self.others { return true }
+        var texts = 0
+        for member in groups[index].members {
+            if board.series[Int(member)].newest != nil {
+                groups[index].hasValue = true
+                return false
+            }
+            if board.series[Int(member)].event?.text != nil { texts += 1 }
+        }
+        return texts > Self.mostUnfolded
+    }
+
+    /// Of several listed sources with data, one has more than one series.
+    private func needsHeadings(_ board: Board) -> Bool {
+        var (listed, hasMany) = (0, false)
+        for group in groups.dropFirst() {
+            guard let source = group.source, board.sources[source].isListed else { continue }
+            listed += 1
+            hasMany = hasMany || group.members.count > 1
+            if listed > 1, hasMany { return true }
+        }
+        return false
+    }
+
+    /// Listed sources that fail, then those that are late; with a filter, those that match it or a series of which does.
+    private func troubles(_ board: Board, lateAt now: Timestamp?) -> [Int] {
+        var (failing, late): ([Int], [Int]) = ([], [])
+        for index in board.sourceOrder where board.sources[index].isListed {
+            if board.sources[index].state == .failing {
+                if isWanted(board.sources[index].name) { failing.append(index) }
+            } else if let now, board.sources[index].lateness(at: now, window: board.interval) != nil {
+                if isWanted(board.sources[index].name) { late.append(index) }
+            }
+        }
+        return failing + late
+    }
+
+    private func isWanted(_ source: String) -> Bool {
+        filter.matches(source) || groupNamed[Board.Name(source)].map { !groups[$0].matched.isEmpty } == true
+    }
+
+    private mutating func list() {
+        rows = troubles.map { .trouble($0) }
+        guard hasHeadings else {
+            rows += series.map { .series(Int($0)) }
+            return
+        }
+        for index in ranked where !groups[index].matched.isEmpty {
+            if !groups[index].isHeading { rows.append(.heading(index)) }
+            if !groups[index].isFolded || groups[index].isHeading || !filter.isEmpty {
+                rows += groups[index].matched.map { .series(Int($0)) }
+            }
+        }
+    }
+
+    // MARK: Choosing
+
+    /// The group of a series.
+    func group(ofSeries index: Int) -> Int { Int(groupOf[index]) }
+
+    /// Whether a series' row is its source's heading as well.
+    func isHeading(_ index: Int) -> Bool { hasHeadings && groups[group(ofSeries: index)].isHeading }
+
+    /// Whether a series matches the filter.
+    func matches(_ index: Int) -> Bool {
+        groupOf.indices.contains(index) && groups[group(ofSeries: index)].matched.contains(Int32(index))
+    }
+
+    /// Whether a series stands below the heading of its group.
+    func isBelowHeading(_ index: Int) -> Bool { hasHeadings && !groups[group(ofSeries: index)].isHeading }
+
+    /// The position of the row that stands for `row`: it itself, or its group's heading or first series; else the first.
+    /// Nil when there are no rows.
+    func position(of row: ListRow?, _ board: Board) -> Int? {
+        guard let row, let group = group(of: row, board) else { return rows.isEmpty ? nil : 0 }
+        return rows.firstIndex(of: row) ?? rows.firstIndex(of: .heading(group))
+            ?? rows.firstIndex {
+                if case .series(let index) = $0 { self.group(ofSeries: index) == group } else { false }
+            }
+            ?? (rows.isEmpty ? nil : 0)
+    }
+
+    /// The series that a row leads to: its own, or the first of its group or source.
+    func firstSeries(of row: ListRow, _ board: Board) -> Int? {
+        if case .series(let index) = row { return index }
+        if let group = group(of: row, board), let first = series.first(where: { groupOf[Int($0)] == group }) {
+            return Int(first)
+        }
+        guard case .trouble(let source) = row else { return nil }
+        return within(board.sources[source].name, board).first
+    }
+
+    private func group(of row: ListRow, _ board: Board) -> Int? {
+        switch row {
+        case .trouble(let source):
+            board.sources.indices.contains(source) ? groupNamed[Board.Name(board.sources[source].name)] ?? -1 : nil
+        case .heading(let group): groups.indices.contains(group) ? group : nil
+        case .series(let index): groupOf.indices.contains(index) ? group(ofSeries: index) : nil
+        }
+    }
+
+    /// The series of a source that match the filter, in their order: its data, then its latency, count and memory.
+    func within(_ source: String, _ board: Board) -> [Int] {
+        let name = Board.Name(source)
+        return series.map { Int($0) }.filter { Board.Name(board.series[$0].source) == name }
+    }
+}
+
+/// Texts separated by `|`, any of which may be a part of a name; any name matches when there are none.
+struct ListFilter: Sendable, Equatable {
+    private let words: [String]
+
+    init(_ text: String) {
+        words = text.lowercased().unicodeScalars.split(separator: "|").compactMap { part in
+            let word = part.drop { $0 == " " }
+            let end = word.lastIndex { $0 != " " }.map { word.index(after: $0) } ?? word.startIndex
+            return word[..<end].isEmpty ? nil : String(word[..<end])
+        }
+    }
+
+    var isEmpty: Bool { words.isEmpty }
+
+    func matches(_ text: String) -> Bool {
+        guard !words.isEmpty else { return true }
+        let text = text.lowercased()
+        return words.contains { text.holds($0) }
     }
 }
 

@@ -138,29 +138,26 @@ package struct TerminalView: Sendable {
     package mutating func frame(now: Timestamp) -> CellGrid {
         let live = agentTime(now)
         let board = shown
-        order.update(board, key: state.sort, filter: state.screen == .feed ? "" : state.filter)
-        if let selected = state.selected, !board.series.indices.contains(selected) { state.selected = nil }
-        if state.selected == nil, state.screen == .detail { state.selected = order.rows.first.map { Int($0) } }
-        // A series hidden by the filter cannot be selected.
-        if let selected = state.selected, state.screen == .list, !order.rows.contains(Int32(selected)) {
-            state.selected = nil
-        }
-        let series = state.selected.map { board.series[$0] }
+        let agentNow = paused?.agentTime ?? live
+        order.update(
+            board, key: state.sort, filter: ListFilter(state.screen == .feed ? "" : state.filter), folds: state.folds,
+            lateAt: canBeLate ? agentNow : nil)
+        if state.screen == .detail { chooseSeries() }
+        let series = state.screen == .detail ? chosen : nil
         if state.screen == .detail, let event = series?.event, fields.sequence != event.sequence {
             let found = event.data.map { EventFields.read($0) } ?? []
             fields = (event.sequence, EventFields.rows(found, besides: event.text))
         }
-        lookBack(at: series, paused?.agentTime ?? live)
+        lookBack(at: series, agentNow)
         if state.screen != .metrics || board.agents.isEmpty && board.refusedAgents == 0 {
             fleet = nil
         } else if fleet?.isGood(for: board, filter: state.filter, at: now) != true {
             fleet = AgentTable(board, filter: state.filter, at: now)
         }
         var painter = Painter(
-            grid: CellGrid(size), board: board, state: state, rows: order.rows, fleet: fleet,
+            grid: CellGrid(size), board: board, state: state, order: order, chosen: chosenRow, fleet: fleet,
             past: past, runs: paused?.runs ?? runs, connection: connection, owner: owner, playback: playback,
-            agentNow: paused?.agentTime ?? live,
-            localNow: now,
+            agentNow: agentNow, localNow: now,
             utcOffset: utcOffset, hasKeys: hasKeys,
             newSince: paused.map { self.board.lastSequence - $0.board.lastSequence },
             fields: series?.event == nil ? [] : fields.rows)
@@ -325,7 +322,6 @@ package struct TerminalView: Sendable {
         state.listTop = 0
         state.metricsTop = 0
         state.feedBack = 0
-        if state.screen == .list { state.selected = nil }
     }
 
     // MARK: Going about
@@ -336,7 +332,7 @@ package struct TerminalView: Sendable {
     }
 
     private mutating func show(_ screen: ViewState.Screen) {
-        if screen != .detail { stayHere() }
+        if screen == .detail { chooseSeries() } else { stayHere() }
         state.screen = screen
         state.showsRuns = false
     }
@@ -344,10 +340,13 @@ package struct TerminalView: Sendable {
     private mutating func enter() {
         switch state.screen {
         case .list:
-            if state.selected == nil { state.selected = order.rows.first.map { Int($0) } }
+            guard let row = chosenRow else { return }
+            if case .heading(let group) = order.rows[row] { return fold(!order.groups[group].isFolded) }
+            guard order.firstSeries(of: order.rows[row], shown) != nil else { return }
+            state.selected = order.rows[row]
             state.scrub = nil
             state.detailTop = 0
-            if state.selected != nil { show(.detail) }
+            show(.detail)
         case .feed: state.feedBack = 0
         case .detail, .metrics: break
         }
@@ -375,10 +374,9 @@ package struct TerminalView: Sendable {
 
     private mutating func move(_ step: Int) {
         switch state.screen {
-        case .list:
-            choose(step)
+        case .list: choose(step)
         case .detail where step == 1 || step == -1:
-            choose(step)
+            chooseWithinSource(step)
             state.scrub = nil
             state.detailTop = 0
         case .detail: state.detailTop = Self.limited(state.detailTop, step)
@@ -388,11 +386,26 @@ package struct TerminalView: Sendable {
     }
 
     private mutating func choose(_ step: Int) {
-        guard !order.rows.isEmpty else { return }
-        let row = state.selected.flatMap { chosen in order.rows.firstIndex { Int($0) == chosen } }
-        // Without a selection, the topmost counts.
-        let target = Self.limited(row ?? 0, step)
-        state.selected = Int(order.rows[min(target, order.rows.count - 1)])
+        guard let row = chosenRow else { return }
+        state.selected = order.rows[min(Self.limited(row, step), order.rows.count - 1)]
+    }
+
+    private mutating func chooseWithinSource(_ step: Int) {
+        guard let chosen else { return }
+        let series = order.within(chosen.source, shown)
+        guard !series.isEmpty else { return }
+        let place = state.series.flatMap { series.firstIndex(of: $0) }
+        state.selected = .series(series[place.map { min(Self.limited($0, step), series.count - 1) } ?? 0])
+    }
+
+    /// Folds or unfolds the chosen heading.
+    private mutating func fold(_ isFolded: Bool) {
+        guard let row = chosenRow, case .heading(let group) = order.rows[row] else { return }
+        if ListFilter(state.filter).isEmpty {
+            state.fold(order.groups[group], isFolded)
+        } else {
+            show(notice: "a filter shows all that matches")
+        }
     }
 
     /// Adds a step, not below 0; the painter limits the other end.
@@ -403,7 +416,9 @@ package struct TerminalView: Sendable {
 
     private mutating func turn(_ step: Int) {
         switch state.screen {
-        case .list: if step > 0 { enter() }
+        case .list:
+            guard let row = chosenRow else { return }
+            if case .heading = order.rows[row] { fold(step < 0) } else if step > 0 { enter() }
         case .detail:
             // Without a cursor, the first step to the left puts it at the right end.
             let next = state.scrub.map { $0 - step } ?? (step < 0 ? 0 : -1)
@@ -420,8 +435,9 @@ package struct TerminalView: Sendable {
             guard state.screen == .list, let first = Painter.firstListRow(size), mouse.row >= first else { return }
             let row = state.listTop + mouse.row - first
             guard order.rows.indices.contains(row) else { return }
-            let index = Int(order.rows[row])
-            if state.selected == index { enter() } else { state.selected = index }
+            let wasChosen = state.selected == order.rows[row]
+            state.selected = order.rows[row]
+            if case .heading = order.rows[row] { enter() } else if wasChosen { enter() }
         }
     }
 
@@ -488,11 +504,30 @@ package struct TerminalView: Sendable {
         state.feedBack = 0
     }
 
-    /// The selected series; the topmost when none is.
-    private var chosen: BoardSeries? {
-        guard let index = state.selected ?? order.rows.first.map({ Int($0) }), shown.series.indices.contains(index)
-        else { return nil }
-        return shown.series[index]
+    /// The position of the chosen row in the list; the topmost without a choice, nil without rows.
+    private var chosenRow: Int? { order.position(of: state.selected, shown) }
+
+    /// The chosen series, or the first one of the chosen row.
+    private var chosenIndex: Int? {
+        if let index = state.series, shown.series.indices.contains(index),
+            state.screen == .detail || order.matches(index)
+        {
+            return index
+        }
+        return chosenRow.flatMap { order.firstSeries(of: order.rows[$0], shown) }
+    }
+
+    private var chosen: BoardSeries? { chosenIndex.map { shown.series[$0] } }
+
+    /// Chooses a series, for Detail.
+    private mutating func chooseSeries() {
+        if let index = chosenIndex { state.selected = .series(index) }
+    }
+
+    /// Whether a source that is silent is late: not when nothing can come from any.
+    private var canBeLate: Bool {
+        if case .lost = connection { return false }
+        return shown.bye == nil && playback?.isPaused != true
     }
 
     /// The source that the `n` key runs.

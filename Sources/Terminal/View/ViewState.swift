@@ -31,11 +31,14 @@ package struct ViewState: Sendable {
     /// Whether the summary of all Fibonacci runs is open.
     package internal(set) var showsRuns = false
 
-    var sort = ListOrder.Key.name
-    /// A part of the names in the list, and of lines in the feed.
+    var sort = ListOrder.Key.source
+    /// Whether the series of a source are folded, by its name, where a person chose; see `ListOrder.Group`.
+    // Bound: choices of folded headings in a view | 1,000 | all are forgotten
+    private(set) var folds: [String: Bool] = [:]
+    /// Parts of the names in the list, and of lines in the feed; see `ListFilter`.
     package internal(set) var filter = ""
-    /// The index of the chosen series; nil for the topmost.
-    package internal(set) var selected: Int?
+    /// The chosen row, in Detail always a series; nil for the topmost.
+    var selected: ListRow?
     /// The topmost visible row of the list.
     var listTop = 0
 
@@ -62,6 +65,16 @@ package struct ViewState: Sendable {
     package static let spans: [Duration] = [10, 30, 60, 120, 300, 600, 1_800, 3_600].map { .seconds($0) }
 
     package init() {}
+
+    /// The index of the chosen series; nil when the chosen row is none.
+    var series: Int? {
+        if case .series(let index) = selected { index } else { nil }
+    }
+
+    mutating func fold(_ group: ListOrder.Group, _ isFolded: Bool) {
+        if folds.count >= 1_000 { folds = [:] }
+        folds[group.name] = isFolded
+    }
 }
 
 /// An action of a key that the view cannot do itself.

@@ -61,6 +61,9 @@ extension Board {
         ])
         state["endpoints"] = .array(endpoints.map(\.vector))
         state["sources"] = .array(sources.indices.map(vectorSource))
+        if sourceOrder != Array(sources.indices) {
+            state["source_order"] = .array(sourceOrder.map { .string(sources[$0].name) })
+        }
         state["data_left_out"] = .int(dataLeftOut)
         state["memory"] = .array(
             memory.map { entry in
