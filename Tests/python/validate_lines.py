@@ -30,6 +30,7 @@ MAX_LEVELS = 30
 MAX_UNIT = 32
 MAX_BAND = 64
 MAX_LETTER = 16
+MAX_WORD = 64
 # Times are rounded to a microsecond each, so a sum of five may be off by as many.
 ROUNDING_MS = 0.006
 
@@ -165,6 +166,8 @@ class Connection:
         self.expected = None
         self.kept = 0
         self.gaps = 0
+        # The time, word and since of each series' newest event, of which no line is missing.
+        self.words = {}
         self.bye = False
         self.types = collections.Counter()
 
@@ -214,6 +217,7 @@ class Connection:
 
     def see_hello(self, line):
         self.hello = line
+        self.words = {}
         self.kept = 0
         need(line["first_seq"] <= line["next_seq"], "has a first_seq after its next_seq")
         need(line["history_s"] >= line["interval_s"], "has a history shorter than one interval")
@@ -250,6 +254,25 @@ class Connection:
         need(series == source or series.startswith(source + "/"), f"has series {series!r}, which is not of {source!r}")
         text = line.get("text", "").encode("utf-8", "surrogatepass")
         need(len(text) <= MAX_TEXT, f"has a text of {len(text)} bytes, at most {MAX_TEXT} are allowed")
+        self.see_word(line)
+
+    def see_word(self, line):
+        """A series has its word since the first event in a row that has it, whatever comes late."""
+        word, since = line.get("word"), line.get("since")
+        if word is not None:
+            size = len(word.encode("utf-8", "surrogatepass"))
+            need(size <= MAX_WORD, f"has a word of {size} bytes, at most {MAX_WORD} are allowed")
+            need(since <= line["time"], f"has a word since {since}, which is later than its time")
+        if "agent" in line:
+            return
+        before = self.words.get(line["series"])
+        if before is not None and line["time"] < before[0]:
+            return
+        if word is not None and before is not None:
+            # What is kept of an earlier run may be read only now, and then a row began earlier.
+            first = before[2] if before[1] == word else line["time"]
+            need(since == first or before[1] == word and since < first, f"has a word since {since}, not {first}")
+        self.words[line["series"]] = (line["time"], word, since)
 
     def see_latency(self, line):
         phases = sum(line[key] for key in ("dns_ms", "connect_ms", "tls_ms", "wait_ms", "receive_ms"))
@@ -324,6 +347,7 @@ class Connection:
 
     def see_gap(self, line):
         first, last = line["from"], line["to"]
+        self.words = {}
         need(first <= last, f"goes from {first} to {last}")
         need(self.expected is None or first == self.expected, f"begins at {first}, expected was {self.expected}")
         self.expected = last + 1

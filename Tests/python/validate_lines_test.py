@@ -84,7 +84,24 @@ def described(bands, before=""):
     return GOOD[:1] + [GOOD[1].replace('"state":"ok","since":"%s"' % TIME, '"state":"ok","since":"%s",' % TIME + before + bands)] + GOOD[2:]
 
 
+def words(*states):
+    """Events of one series, each by its second, its word (none for a number) and since which second it says to have it."""
+    lines = []
+    for number, (second, word, since) in enumerate(states, 1):
+        line = '{"seq":%d,"time":"2025-01-02T03:04:%02d.000000Z","type":"s","source":"s","series":"s","value":1}'
+        line = line % (number, second)
+        if word is not None:
+            line = line[:-1] + ',"word":"%s","since":"2025-01-02T03:04:%02d.000000Z"}' % (word, since)
+        lines.append(line)
+    return [HELLO.replace('"next_seq":3', '"next_seq":9'), STATS] + lines
+
+
 PASSES = {
+    "a word": (swap(2, '"value":106', '"value":106,"word":"up","since":"%s"' % TIME), {}),
+    "a word that stays": (words((1, "up", 1), (2, "up", 1), (3, "down", 3), (3, "down", 3), (4, "up", 4)), {}),
+    "a late word": (words((5, "up", 5), (4, "down", 4), (4, "up", 4), (6, "up", 5)), {}),
+    "a word of a run before": (words((5, "up", 5), (6, "up", 1), (7, "up", 1)), {}),
+    "a word behind a number": (words((5, "up", 5), (6, None, 0), (7, "up", 7)), {}),
     "all types": (GOOD, {"expect_bye": True}),
     "no bye": (GOOD[:-1], {}),
     "a failing source": (
@@ -117,6 +134,18 @@ PASSES = {
 }
 
 FAILS = {
+    "a word without since": (swap(2, '"value":106', '"value":106,"word":"up"'), "schema of data", {}),
+    "since without a word": (swap(2, '"value":106', '"value":106,"since":"%s"' % TIME), "schema of data", {}),
+    "a word without a value": (swap(2, '"value":106', '"word":"up","since":"%s"' % TIME), "schema of data", {}),
+    "an empty word": (swap(2, '"value":106', '"value":106,"word":"","since":"%s"' % TIME), "schema of data", {}),
+    "a long word": (swap(2, '"value":106', '"value":106,"word":"%s","since":"%s"' % ("ä" * 33, TIME)), "word of 66 bytes", {}),
+    "a word behind the text": (
+        swap(2, '"data"', '"word":"up","since":"%s","data"' % TIME), "another order", {}),
+    "a word of the future": (words((5, "up", 6)), "later than its time", {}),
+    "a word that begins anew": (words((5, "up", 5), (6, "up", 6)), "not 2025-01-02T03:04:05", {}),
+    "another word that goes on": (words((5, "up", 5), (6, "down", 5)), "not 2025-01-02T03:04:06", {}),
+    "a word that goes on behind a number": (words((5, "up", 5), (6, None, 0), (7, "up", 5)), "not 2025-01-02T03:04:07", {}),
+    "a late word that changed what is": (words((5, "up", 5), (4, "down", 4), (6, "up", 6)), "not 2025-01-02T03:04:05", {}),
     "nothing": ([], "0 lines", {}),
     "kept lines backwards": ([KEEPING, STATS, KEPT_LATENCY, KEPT, FACT5], "keeps number 1 behind 2", {}),
     "a kept line of nowhere": ([KEEPING, STATS, EARLIER.replace("origin_seq", "other_seq")], "without a number", {}),

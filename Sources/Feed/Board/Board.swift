@@ -16,12 +16,12 @@ package import Reactor
 /// 3. **Clock.** A line's time becomes `clock`, even if it is earlier, as the agent's clock may step. But a data line
 ///    has its event's time, and a line with an `agent` that agent's: these only move `clock` forward.
 /// 4. **Events and points.** A data line is an event of its series, with or without a value; `event` is the latest one
-///    by time, then number. Its `data` is not kept if it has more than `dataPerEvent` bytes. While all series' kept
-///    data has more than `data` bytes together, the one that came first goes, which may be the new one itself.
-///    Either way the event `isCut`, as it is when the line is `truncated`, and `dataLeftOut` goes up by one. The same
-///    holds for all series' newest texts and `texts`. A data line with a value is also a point of its series, a latency
-///    line one of `latency:SOURCE` (its `ms`), a memory line one of `memory:SOURCE` (its `rss_bytes`). A point that is
-///    not later than `clock` minus the history (the hello's, or 120 s; see rule 5) is not kept. See `BoardHistories` for the
+///    by time, then number, with the line's `word` (1 to 64 bytes of UTF-8) and `since` if it has a value and both. Its
+///    `data` is not kept if it has more than `dataPerEvent` bytes. While all series' kept data has more than `data`
+///    bytes together, the one that came first goes, which may be the new one itself. Either way the event `isCut`, as it
+///    is when the line is `truncated`, and `dataLeftOut` goes up by one. The same holds for all series' newest texts and
+///    `texts`. A data line with a value is also a point of its series, a latency line one of `latency:SOURCE` (its `ms`), a
+///    memory line one of `memory:SOURCE` (its `rss_bytes`). A point that is not later than `clock` minus the history (the hello's, or 120 s; see rule 5) is not kept. See `BoardHistories` for the
 ///    bounds. `newest` is the latest point by time, then number, kept or not.
 /// 5. **Window lines** replace the one with the same start unless that has a higher revision. One of another width than
 ///    those kept for the series replaces them all. A new one removes those that ended no later than `clock` minus the
@@ -456,8 +456,8 @@ package struct Board: Sendable {
         let old = series[index].event
         if let old, (old.time, old.sequence) > (time, sequence) { return index }
         var event = BoardEvent(
-            time: time, sequence: sequence, value: data.value, text: data.text?.cut(to: Self.longestText),
-            isCut: data.truncated)
+            time: time, sequence: sequence, value: data.value, word: data.word, since: data.since,
+            text: data.text?.cut(to: Self.longestText), isCut: data.truncated)
         if let bytes = data.data {
             if bytes.count <= limits.dataPerEvent {
                 // A copy, because the slice would keep alive the whole chunk that contained the line.

@@ -35,6 +35,10 @@ package struct BoardEvent: Sendable, Equatable {
     package var time: Timestamp
     package var sequence: Int
     package var value: Double?
+    /// The word that the value stands for, 1 to 64 bytes of UTF-8, and the time from which on the series has it; both or
+    /// neither.
+    package var word: String?
+    package var since: Timestamp?
     /// At most 1,000 code points.
     package internal(set) var text: String?
     /// The upstream's JSON as it was in the line; nil when there was none, or it is not kept.

@@ -58,6 +58,8 @@ package struct Datum: Sendable {
     package var key: Bytes?
     /// Finite, or absent.
     package var value: Double?
+    /// The word that the value stands for, 1 to `BandScale.longestName` bytes of UTF-8; nil for a number.
+    package var word: Bytes?
     /// Plain UTF-8 text, not escaped; cut at 4 KiB in the line.
     package var text: Bytes?
     /// One valid, minified JSON value, as `JSONMinifier` makes it.
@@ -67,10 +69,12 @@ package struct Datum: Sendable {
     package var flaws: JSONFlaws
 
     package init(
-        key: Bytes? = nil, value: Double? = nil, text: Bytes? = nil, data: Bytes? = nil, flaws: JSONFlaws = []
+        key: Bytes? = nil, value: Double? = nil, word: Bytes? = nil, text: Bytes? = nil, data: Bytes? = nil,
+        flaws: JSONFlaws = []
     ) {
         self.key = key
         self.value = value
+        self.word = word
         self.text = text
         self.data = data
         self.flaws = flaws

@@ -27,6 +27,15 @@ package struct EventBatch: Sendable {
         var data = Piece()
         /// The flaws of its data, which are mended already, or left out.
         var flaws: JSONFlaws = []
+        /// The length and the start of the word that its value stands for; 0 when it stands for none. Not a `Piece`, for
+        /// which a record would have to grow.
+        fileprivate(set) var wordLength: UInt8 = 0
+        fileprivate var wordStart: Int32 = 0
+
+        /// Whether its value stands for a word.
+        @inline(__always) var hasWord: Bool { wordLength > 0 }
+        /// The word that its value stands for; absent when it stands for none.
+        var word: Piece { Piece(start: wordStart, length: wordLength == 0 ? -1 : Int32(wordLength)) }
 
         /// One of its pieces; nil if it is absent.
         ///
@@ -91,6 +100,16 @@ package struct EventBatch: Sendable {
     /// Makes the last event, which has a value, state the pointer to it.
     package mutating func setValuePointer(_ pointer: String) { valuePointers[records.count - 1] = pointer }
 
+    /// Makes the value of the last event stand for a word, a range in its data as that of its text.
+    @inline(never)
+    package mutating func setWord(_ word: Range<Int>) { setWord(piece(word, of: records[records.count - 1].offset)) }
+
+    private mutating func setWord(_ word: Piece) {
+        // A longer one is in no list of states, and `LineDecoder` takes none.
+        records[records.count - 1].wordLength = UInt8(clamping: word.length)
+        records[records.count - 1].wordStart = word.start
+    }
+
     /// Adds an event of any kind.
     package mutating func add(_ event: Event) {
         guard case .data(let datum) = event.body else {
@@ -107,6 +126,10 @@ package struct EventBatch: Sendable {
                         text: datum.text == nil ? nil : text, data: datum.data == nil ? nil : data)
                 }
             }
+        }
+        if datum.value != nil, let word = datum.word {
+            let offset = records[records.count - 1].offset
+            setWord(word.withUnsafeBytes { append($0, from: offset) })
         }
         if !datum.flaws.isEmpty { mendLast(datum.flaws) }
     }

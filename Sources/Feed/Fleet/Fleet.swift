@@ -261,6 +261,7 @@ extension FeedState {
         case .data(let data):
             type = line.type
             isCut = data.truncated
+            origin.since = data.since
             body = .data(Datum(data, of: name, line.flaws))
         case .latency(let sample): body = .latency(sample)
         case .memory(let sample): body = .memory(sample)
@@ -341,6 +342,7 @@ extension Datum {
         }
         self.init(
             key: FleetMember.key(of: said.series, in: source).map { Bytes($0.utf8) }, value: said.value,
+            word: said.word.map { Bytes($0.utf8) },
             text: said.text.map { Bytes($0.utf8) }, data: data, flaws: own)
     }
 }

@@ -36,6 +36,8 @@ package struct LineOrigin: Sendable, Equatable {
     package var clock: Timestamp?
     /// The `type` of a data line, if it differs from its source's.
     package var type: String?
+    /// The time from which on the series has the line's word; nil without one.
+    package var since: Timestamp?
 
     package init(
         _ member: MemberID, _ line: LineID? = nil, stream: Int? = nil, clock: Timestamp? = nil, type: String? = nil

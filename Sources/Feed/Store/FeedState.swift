@@ -19,6 +19,7 @@ package struct FeedState: ~Copyable, Sendable {
     private var sources = SourceTable()
     private var ownSource: SourceID?
     private var series: SeriesTable
+    private var words = SeriesWords()
     private let width: Int64
     private let mostData: Int
     private var endpointTable: EndpointTable
@@ -28,6 +29,8 @@ package struct FeedState: ~Copyable, Sendable {
     var fleet = Fleet()
     /// The agent whose events are being published; −1 for our own.
     private var currentMember: Int32 = -1
+    /// Since when the series has the word of that event, as its line says; nil for our own.
+    private var currentSince: Timestamp?
     /// The number of times that a series was refused because its agent is at its limit.
     private var refusedForeignSeries = 0
     /// The number of values in the current batch that arrived after the line of their window.
@@ -159,7 +162,10 @@ package struct FeedState: ~Copyable, Sendable {
         remote?.names.removeAll()
         series.remove { index, source in
             let isGone = isGone(index, source)
-            if isGone { log.kept.remove(index) }
+            if isGone {
+                log.kept.remove(index)
+                words.remove(index)
+            }
             return isGone
         }
         guard fleet.count > 0 else { return }
@@ -220,10 +226,7 @@ package struct FeedState: ~Copyable, Sendable {
             }
         }
         flushRevised(moment)
-        if isForeign {
-            currentMember = -1
-            encoder.setTail([])
-        }
+        if isForeign { endListening() }
         counts.refusedSeries = series.refused + refusedForeignSeries
         if seriesShortage.grows(to: series.refused, at: moment.now) {
             let reason =
@@ -265,19 +268,87 @@ package struct FeedState: ~Copyable, Sendable {
         let data = record.lend(record.data, of: bytes)
         let value = record.value.isNaN ? nil : record.value
         var isPlain = false
+        var word: (text: UnsafeBufferPointer<UInt8>, since: Timestamp)?
         if let index = seriesIndex(source, kind: value == nil ? .text : .data, key: key, moment) {
+            // These flags are all that words cost an event without one.
+            if record.hasWord || series[index].hasWords {
+                word = follow(record.lend(record.word, of: bytes), in: index, at: time)
+            }
             if let value { self.record(value, in: index, at: time, moment) }
             isPlain = series[index].isPlain
             log.kept.mark(index, sequence: log.nextSequence)
+        } else if record.hasWord {
+            word = follow(record.lend(record.word, of: bytes), in: nil, at: time)
         }
         let names = LineEncoder.Names(
             prefix: prefix, key: key.map { LineEncoder.cut($0, at: SeriesTable.longestKey) }, isPlain: isPlain)
         let most = encoder.mostDatum(names: names.most, text: text?.count ?? 0, data: data?.count ?? 0)
         log.append(atMost: most, at: moment.now) { sequence, writer in
             encoder.datum(
-                value: value, text: text, data: data, flaws: record.flaws, sequence: sequence, time: time, names: names,
-                to: writer)
+                value: value, word: word, text: text, data: data, flaws: record.flaws, sequence: sequence, time: time,
+                names: names, to: writer)
         }
+    }
+
+    /// Records that the event that comes next has a word, or none, in a series where words matter.
+    ///
+    /// - Parameter index: nil when there is no room for its series.
+    /// - Returns: the word, and since when its series has it.
+    @inline(never)
+    private mutating func follow(
+        _ text: UnsafeBufferPointer<UInt8>?, in index: Int?, at time: Timestamp
+    ) -> (text: UnsafeBufferPointer<UInt8>, since: Timestamp)? {
+        let since =
+            index.map { follow(text.map { Array($0) }, in: $0, at: time, since: currentSince) }
+            ?? min(currentSince ?? time, time)
+        return text.map { ($0, since) }
+    }
+
+    /// Records that an event of a series has a word, or none.
+    ///
+    /// - Parameters:
+    ///   - said: see `SeriesWords.begin`.
+    ///   - isEarlier: whether the event is of an earlier run.
+    private mutating func follow(
+        _ word: [UInt8]?, in index: Int, at time: Timestamp, since said: Timestamp?, isEarlier: Bool = false
+    ) -> Timestamp {
+        guard let values = series[index].kind == .text ? series.twin(of: index) : index else { return time }
+        if words.knows(values) { return words.follow(word, of: values, at: time, since: said) }
+        guard let word else {
+            // The words that the flag stands for went with their series.
+            series[index].hasWords = false
+            return time
+        }
+        series[values].hasWords = true
+        var last: Timestamp?
+        let isOfRun = currentMember < 0 && remote == nil && !isEarlier
+        if !isEarlier, let newest = series[values].ring.newest, newest.lastSequence > 0 { last = newest.lastTime }
+        if let text = series.twin(of: values) {
+            series[text].hasWords = true
+            if let time = newestTime(of: text, isOfRun: isOfRun) { last = max(last ?? time, time) }
+        }
+        return words.begin(values, with: word, at: time, since: said, after: last)
+    }
+
+    /// The time of a series' newest line; nil when there is none, or none of this run.
+    private func newestTime(of index: Int, isOfRun: Bool) -> Timestamp? {
+        if isOfRun, log.kept.newest(of: index) <= 0 { return nil }
+        return log.newestLine(of: index)?.withUnsafeBytes { LineHead($0)?.time }
+    }
+
+    /// Records the word of a kept line, or that it has none: of the relayed feed, or of an earlier run, when this one may
+    /// have had events already.
+    private mutating func restoreWord(of data: Line.Data, in index: Int, at time: Timestamp) {
+        let word = data.word.map { Array($0.utf8) }
+        guard remote == nil, let values = series[index].kind == .text ? series.twin(of: index) : index,
+            words.knows(values)
+        else {
+            _ = follow(word, in: index, at: time, since: data.since, isEarlier: true)
+            return
+        }
+        guard let word, let since = data.since else { return words.interrupt(values, at: time) }
+        let text = series.twin(of: values).flatMap { newestTime(of: $0, isOfRun: false) }
+        if text.map({ $0 <= time }) ?? true { words.extend(values, by: word, since: since) }
     }
 
     /// Records a source's success by data, the first of some in a row.
@@ -552,6 +623,9 @@ package struct FeedState: ~Copyable, Sendable {
             fleet[MemberID(index: Int(currentMember))].texts += 1
         }
         log.kept.setOwner(currentMember, of: index)
+        if kind == .text, !words.isEmpty, let values = series.twin(of: index) {
+            series[index].hasWords = words.knows(values)
+        }
         counts.series = series.count
         return index
     }
@@ -689,7 +763,9 @@ package struct FeedState: ~Copyable, Sendable {
             let source = sources.name(of: series[index].source)
             return SeriesNumbers(
                 source: source, kind: series[index].kind, name: source, key: series.key(of: index), value: window.last,
-                time: window.lastTime)
+                time: window.lastTime,
+                word: series[index].hasWords
+                    ? words.word(of: index).map { String(decoding: $0, as: UTF8.self) } : nil)
         }
         return nil
     }
@@ -951,13 +1027,19 @@ package struct FeedState: ~Copyable, Sendable {
             fleet[closings: member].hear(clock, at: moment.now)
             closeMemberWindows(of: member, until: log.totalCost.addingSaturated(slice), moment)
         }
-        currentMember = member
+        (currentMember, currentSince) = (member, origin.since)
         encoder.setTail(
             origin.line.map {
                 LineEncoder.tail(
                     agent: fleet[origin.member].name, $0, stream: origin.stream,
                     time: isFuture(time, moment.wall) ? time : nil)
             } ?? fleet.tail(of: member))
+    }
+
+    /// What comes now is our own again.
+    private mutating func endListening() {
+        (currentMember, currentSince) = (-1, nil)
+        encoder.setTail([])
     }
 
     // MARK: Lines
@@ -1023,10 +1105,7 @@ package struct FeedState: ~Copyable, Sendable {
     mutating func keep(_ batch: EventBatch, isMissed: Bool, at moment: Moment) -> Bool {
         guard let record = batch.records.first, let origin = batch.origins.first else { return false }
         listen(to: origin, at: record.time, moment)
-        defer {
-            currentMember = -1
-            encoder.setTail([])
-        }
+        defer { endListening() }
         let source = SourceID(index: Int(record.source))
         let time = isFuture(record.time, moment.wall) ? moment.wall : record.time
         guard
@@ -1076,12 +1155,12 @@ package struct FeedState: ~Copyable, Sendable {
                 let names = LineEncoder.Names(
                     prefix: prefix, key: key.map { LineEncoder.cut($0, at: SeriesTable.longestKey) },
                     isPlain: series[index].isPlain)
+                let word = follow(record.lend(record.word, of: bytes), in: index, at: time)
                 let most = encoder.mostDatum(names: names.most, text: text?.count ?? 0, data: data?.count ?? 0)
                 let line = LineWriter.bytes(atMost: most) {
                     $0 = encoder.datum(
-                        value: value, text: text, data: data, flaws: record.flaws, sequence: 0, time: time,
-                        names: names,
-                        to: $0)
+                        value: value, word: word, text: text, data: data, flaws: record.flaws, sequence: 0, time: time,
+                        names: names, to: $0)
                 }
                 return (index, value, line)
             }
@@ -1134,7 +1213,10 @@ package struct FeedState: ~Copyable, Sendable {
     mutating func keepForeign(_ kept: Line.Kept, at moment: Moment) -> Bool {
         let time = kept.line.time
         guard kept.line.isForwarded, kept.line.flaws.isEmpty, remote != nil || isRecent(kept.line, at: moment.wall),
-            let (index, value) = keptSeries(of: kept.line, moment),
+            let (index, value) = keptSeries(of: kept.line, moment)
+        else { return false }
+        if case .data(let data) = kept.line.body { restoreWord(of: data, in: index, at: time) }
+        guard
             keepForeign(Array(kept.bytes), in: index, at: time, isEarlier: kept.line.agent == nil)
         else { return false }
         guard let value, isNew(index, at: time) else { return true }
@@ -1163,6 +1245,7 @@ package struct FeedState: ~Copyable, Sendable {
             let (index, value) = keptSeries(of: kept.line, moment),
             log.kept.add(Array(kept.bytes), of: index, sequence: sequence, before: log.firstSequence)
         else { return nil }
+        if case .data(let data) = kept.line.body { restoreWord(of: data, in: index, at: kept.line.time) }
         if let value, isNew(index, at: kept.line.time) { keep(value, in: index, at: kept.line.time, sequence) }
         return sequence
     }
@@ -1257,6 +1340,7 @@ package struct FeedState: ~Copyable, Sendable {
         sources = SourceTable()
         fleet[closings: -1] = WindowClosings()
         series = SeriesTable(limit: limits.series)
+        words = SeriesWords()
         endpointTable = EndpointTable(limit: limits.endpoints)
         (memory, agent) = (nil, nil)
         log.restart(at: hello.firstSeq)
@@ -1325,7 +1409,10 @@ package struct FeedState: ~Copyable, Sendable {
             let index = remoteSeries(of: source, data.value == nil ? .text : .data, data.series, moment)
             if data.value == nil { meaning.text = index } else { meaning.series = index }
             meaning.isRefused = index == nil
-            apply(data.value, .data, meaning, time, sequence, moment)
+            if let index, let word = data.word {
+                _ = follow(Array(word.utf8), in: index, at: time, since: data.since)
+            }
+            apply(data.value, .data, meaning, time, sequence, moment, hasWord: data.word != nil)
             if isCounted, let pointer = data.valuePointer { sources.setValuePointer(pointer, of: source) }
             return meaning
         case .latency(let sample):
@@ -1400,10 +1487,13 @@ package struct FeedState: ~Copyable, Sendable {
     @inline(__always)
     private mutating func apply(
         _ value: Double?, _ kind: PlainLine.Kind, _ meaning: PlainNames.Meaning, _ time: Timestamp, _ sequence: Int,
-        _ moment: Moment
+        _ moment: Moment, hasWord: Bool = false
     ) {
         if let value, let index = meaning.series { keep(value, in: index, at: time, sequence) }
-        if let index = value == nil ? meaning.text : meaning.series { log.kept.mark(index, sequence: sequence) }
+        if let index = value == nil ? meaning.text : meaning.series {
+            if !hasWord, series[index].hasWords { _ = follow(nil, in: index, at: time, since: nil) }
+            log.kept.mark(index, sequence: sequence)
+        }
         if let value, let index = meaning.endpoint, sequence > remote?.asOf ?? 0 {
             endpointTable.record(value, at: index)
         }

@@ -44,6 +44,8 @@ package struct SeriesNumbers: Sendable {
     /// The newest value by event time.
     package let value: Double
     package let time: Timestamp
+    /// The word that its newest event has; nil when that has none.
+    package var word: String?
 }
 
 /// The metrics of the agent that the feed belongs to.

@@ -22,6 +22,9 @@ package struct SeriesTable: Sendable {
         fileprivate var offset: Int
         fileprivate let length: Int
         fileprivate let hash: UInt64
+        /// Whether a value of it stood for a word, or one of the series with the same key and values: then `SeriesWords`
+        /// has to know of its events.
+        var hasWords = false
         var ring: WindowRing
     }
 
@@ -100,6 +103,15 @@ package struct SeriesTable: Sendable {
     package func key(of index: Int) -> Bytes? {
         let offset = entries[index].offset
         return offset < 0 ? nil : keys[offset..<offset + entries[index].length]
+    }
+
+    /// The series with the same key that is of the other of two kinds: with values, or without.
+    func twin(of index: Int) -> Int? {
+        let entry = entries[index]
+        return Array(key(of: index) ?? []).withUnsafeBytes {
+            find(
+                SourceID(index: entry.source), entry.kind == .text ? .data : .text, key: entry.offset < 0 ? nil : $0)
+        }
     }
 
     /// Returns the index of a series, whose key is nil if it is a source's own; nil when there is none.

@@ -48,6 +48,10 @@ package struct Line: Sendable, Equatable {
         /// `source`, or `source/key`.
         package var series: String
         package var value: Double?
+        /// The word that the value stands for, 1 to 64 bytes of UTF-8, and the time from which on the series has it; both
+        /// or neither, and only with a value.
+        package var word: String?
+        package var since: Timestamp?
         package var text: String?
         /// The upstream's JSON as it stands in the line: a slice of the line's bytes.
         package var data: Bytes?

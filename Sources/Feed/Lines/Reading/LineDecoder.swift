@@ -108,12 +108,19 @@ package enum LineDecoder {
     }
 
     private static func data(_ members: borrowing LineMembers, in line: Bytes) throws(LineFault) -> Line.Data {
-        Line.Data(
+        var data = Line.Data(
             series: try members.string(.series), value: try members.doubleIfAny(.value),
             text: try members.stringIfAny(.text),
             data: members.range(.data).map { line[line.startIndex + $0.lowerBound..<line.startIndex + $0.upperBound] },
             truncated: try members.boolIfAny(.truncated) ?? false, altered: try members.boolIfAny(.altered) ?? false,
             valuePointer: SourceStatus.valuePointer(try? members.stringIfAny(.valuePointer)))
+        // Without one of them, the value is a number like others.
+        if data.value != nil, let word = try? members.stringIfAny(.word), 1...BandScale.longestName ~= word.utf8.count,
+            let since = try? members.timeIfAny(.since)
+        {
+            (data.word, data.since) = (word, since)
+        }
+        return data
     }
 }
 

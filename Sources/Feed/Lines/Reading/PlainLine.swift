@@ -4,7 +4,7 @@ package import Reactor
 /// reader accepts, with the format's keys in their order. `LineDecoder` decodes any other line.
 ///
 /// It does not decode names, only locates them: lines with the same bytes there have the same names as one decoded
-/// before.
+/// before. Nor does it read the word that a value stands for: such lines are seldom.
 package struct PlainLine: Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
         case data

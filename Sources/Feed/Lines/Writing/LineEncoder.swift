@@ -16,10 +16,12 @@ package struct LineEncoder: Sendable {
     // Bound: message of an `error` | 1,000 characters (code points) | cut, the last one is `…`
     /// The longest `message` of an `error` line, in characters.
     static let longestMessage = 1_000
-    /// Room for the fixed keys, the numbers and the times of any numbered line.
+    /// Room for the fixed keys, the numbers and the times of any numbered line, and a word.
     static let fixed = 640
 
     var timeText = TimestampText()
+    /// Apart, because it is seldom the time of the line.
+    var sinceText = TimestampText()
     /// The last members of lines that a hub relays, each after a comma; empty for the agent's own lines.
     private(set) var tail: [UInt8] = []
     /// The number of bytes in `tail`.
