@@ -36,7 +36,7 @@ extension Painter {
         }
         if let letter = look.letter {
             right.append((grid.columns >= 30 ? "  " : " ", theme.text))
-            right.append((grid.columns >= 30 ? " \(letter) " : letter, look.badge))
+            right += grid.columns >= 30 ? look.badge : [(letter, look.style)]
             if grid.columns >= 60 { right.append((" " + look.name, look.style)) }
         }
         if let arrow = look.arrow { right.append((" \(Character(arrow.glyph))", arrow.style)) }

@@ -216,8 +216,8 @@ extension Painter {
         paintSpark(item, columns, row: row)
         put(quantity.text, row: row, endingAt: columns.value.end, style: strong, width: columns.value.width)
         put(quantity.unit, quiet, row: row, column: columns.unit.start, width: columns.unit.width)
-        if columns.badge.width > 0, let letter = item.letter {
-            put(" \(letter) ", look(item.badge), row: row, column: columns.badge.start, width: 3)
+        if columns.badge.width > 0 {
+            put(item.badge.map { ($0.text, look($0.style)) }, row: row, column: columns.badge.start, width: 3)
             put(item.name, look(item.style), row: row, column: columns.band.start, width: columns.band.width)
         }
         if columns.arrow.width > 0, let arrow = item.arrow {

@@ -175,10 +175,13 @@ struct Painter {
         let series: BoardSeries
         /// Those on the screen, ascending.
         var windows: [BoardWindow] = []
+        /// The newest value, or the word that it stands for.
         var quantity: Quantity?
+        /// The letter of its band.
         var letter: String?
+        /// The letter of its band as a badge; with the one before, `M→P`, where that is another.
+        var badge: [Piece] = []
         var name = ""
-        var badge = Style.plain
         var style = Style.plain
         var arrow: (glyph: Unicode.Scalar, style: Style)?
         var change = ""
@@ -237,19 +240,23 @@ struct Painter {
         if series.newest != nil { look.windows = windows(index) }
         let standing = Standing(series, bands(series), look.windows, width: extent(of: series).width)
         (look.letter, look.name) = (standing.letter, standing.name)
-        if let place = standing.band, let band = bands(series)?.bands[place] {
-            (look.badge, look.style) = (theme.badge(band), theme.band(band))
-        } else if standing.letter != nil {
-            look.badge = theme.title
-        }
-        look.arrow =
-            switch standing.course {
-            case .better: ("↑", theme.good)
-            case .worse: ("↓", theme.bad)
-            case .up: ("↑", theme.muted)
-            case .down: ("↓", theme.muted)
-            case nil: nil
+        if let place = standing.band, let scale = bands(series) {
+            let band = scale.bands[place]
+            look.style = theme.band(band)
+            look.badge = [(" \(band.letter) ", theme.badge(band))]
+            if let former = standing.former.map({ scale.bands[$0] }) {
+                let letters = [(String(former.letter), theme.badge(former)), (String(band.letter), theme.badge(band))]
+                // Wide letters leave no room for two.
+                if letters.allSatisfy({ $0.0.columns == 1 }) {
+                    look.badge = [letters[0], ("→", theme.course(standing.course)), letters[1]]
+                }
             }
+        } else if let letter = standing.letter {
+            look.badge = [(" \(letter) ", theme.title)]
+        }
+        if let direction = standing.direction {
+            look.arrow = (direction == .up ? "↑" : "↓", theme.course(standing.course))
+        }
         if let newest = series.newest {
             let quantity = Quantity(newest.value, series.kind, unit: unit(series))
             look.quantity = quantity

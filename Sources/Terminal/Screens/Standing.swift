@@ -1,18 +1,27 @@
 internal import Feed
+internal import Reactor
 
-/// A series' standing: the band of its newest value, and its trend. The page has a twin, standing.mjs.
+/// A series' standing: its newest value or word, the band of that, and where it is going. The page has a twin,
+/// standing.mjs.
 struct Standing: Equatable {
+    enum Direction: String {
+        case up = "↑"
+        case down = "↓"
+    }
+
     enum Course: String {
         /// Into a better or a worse band.
         case better, worse
-        /// Up or down, where neither is known to be better.
-        case up, down
     }
 
     /// The index of the band; nil when there are none, or only its name is known.
     private(set) var band: Int?
     private(set) var name = ""
     private(set) var letter: String?
+    /// The band of the previous window, if that is another.
+    private(set) var former: Int?
+    /// The direction of the number, against the previous window.
+    private(set) var direction: Direction?
     private(set) var course: Course?
     /// The difference from the previous window; nil without one.
     private(set) var change: Double?
@@ -27,6 +36,7 @@ struct Standing: Equatable {
         if let before {
             let change = newest.value - before.last
             if change.isFinite { self.change = change }
+            direction = newest.value > before.last ? .up : newest.value < before.last ? .down : nil
         }
         if let scale {
             let new = scale.index(of: newest.value)
@@ -35,14 +45,12 @@ struct Standing: Equatable {
             letter = String(scale.bands[new].letter)
             if let before {
                 let old = scale.index(of: before.last)
-                if old != new { course = (new > old) == scale.higherIsBetter ? .better : .worse }
+                if old != new { (former, course) = (old, (new > old) == scale.higherIsBetter ? .better : .worse) }
             }
         } else if let said = series.windows.last, let name = said.band, let first = name.first {
             self.name = name
             letter = String(first).uppercased()
             course = said.trend == "improving" ? .better : said.trend == "deteriorating" ? .worse : nil
-        } else if let change, change != 0 {
-            course = change > 0 ? .up : .down
         }
     }
 

@@ -21,6 +21,14 @@ package struct Theme: Sendable, Equatable {
     /// The colour of a band as text.
     func band(_ band: Band) -> Style { Style(CellColor(band.color)) }
 
+    func course(_ course: Standing.Course?) -> Style {
+        switch course {
+        case .better: good
+        case .worse: bad
+        case nil: muted
+        }
+    }
+
     /// The letter of a band on its colour.
     func badge(_ band: Band) -> Style {
         let color = CellColor(band.color)
