@@ -37,6 +37,8 @@ package struct HTTPSource: Sendable, Equatable {
     /// The longest pause after failures; nil for four periods, from 2 s to 30 s.
     package var retryMost: Duration?
     package var extraction: Extraction
+    /// Whether the number of items in each complete answer is a series.
+    package var countsItems = false
 
     package init(
         _ description: SourceDescription, request: HTTPRequest, every: Duration, extraction: Extraction = Extraction()
@@ -81,6 +83,8 @@ package struct PagesSource: Sendable, Equatable {
     package var retryMost: Duration?
     /// How to read a page; its `items` point to the page's items.
     package var extraction: Extraction
+    /// Whether the number of items in each complete listing is a series.
+    package var countsItems = false
 
     package init(
         _ description: SourceDescription, request: HTTPRequest, paging: Paging, extraction: Extraction

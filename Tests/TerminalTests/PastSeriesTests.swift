@@ -28,6 +28,8 @@ import Testing
         case .latency: script.latency(source, "e", ms: 1)
         case .memory:
             script.add("memory", source, .memory(MemorySample(resident: 1, peak: 1, privateBytes: 1)))
+        case .count:
+            script.add("progress", source, .progress(Progress(done: 1, total: 1, page: 1, items: 1)))
         }
         script.now = now
         return PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[span], at: now, number: 1, full: full)

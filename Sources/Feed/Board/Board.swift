@@ -21,7 +21,9 @@ package import Reactor
 ///    bytes together, the one that came first goes, which may be the new one itself. Either way the event `isCut`, as it
 ///    is when the line is `truncated`, and `dataLeftOut` goes up by one. The same holds for all series' newest texts and
 ///    `texts`. A data line with a value is also a point of its series, a latency line one of `latency:SOURCE` (its `ms`), a
-///    memory line one of `memory:SOURCE` (its `rss_bytes`). A point that is not later than `clock` minus the history (the hello's, or 120 s; see rule 5) is not kept. See `BoardHistories` for the
+///    memory line one of `memory:SOURCE` (its `rss_bytes`), a progress line with `items` one of `count:SOURCE`. A progress
+///    line sets `goneAt` of the series that it names in `gone` (by the key behind its source's name and a `/`) to its
+///    time; any data line of a series clears it. A point that is not later than `clock` minus the history (the hello's, or 120 s; see rule 5) is not kept. See `BoardHistories` for the
 ///    bounds. `newest` is the latest point by time, then number, kept or not.
 /// 5. **Window lines** replace the one with the same start unless that has a higher revision. One of another width than
 ///    those kept for the series replaces them all. A new one removes those that ended no later than `clock` minus the
@@ -338,9 +340,14 @@ package struct Board: Sendable {
         case .error(let failure):
             fail(failure, source: source, time: time, sequence: sequence)
         case .progress(let progress):
+            count(progress, time, sequence, of: source)
+            for key in progress.gone {
+                if let index = series(named: "\(source)/\(key)") { series[index].goneAt = time }
+            }
             guard let index = sourceIndex(source, time: time) else { return }
             answer(index, at: time, sequence)
             sources[index].progress = progress
+            sources[index].progress?.gone = []
         case .recovered(let recovery):
             guard let index = sourceIndex(source, time: time) else { return }
             enter(.ok, index, at: time, sequence)
@@ -372,6 +379,7 @@ package struct Board: Sendable {
         case .memory(let sample):
             let series = seriesIndex(SeriesKind.memory.prefix + source, source: source)
             plot(Double(sample.resident), line.time, sequence, in: series)
+        case .progress(let progress): count(progress, line.time, sequence, of: source)
         case .window:
             for window in kept.windows { keep(window, source: source) }
         default: break
@@ -453,6 +461,7 @@ package struct Board: Sendable {
     private mutating func add(_ data: Line.Data, source: String, time: Timestamp, sequence: Int) -> Int? {
         guard let index = seriesIndex(data.series, source: source) else { return nil }
         series[index].events += 1
+        series[index].goneAt = nil
         let old = series[index].event
         if let old, (old.time, old.sequence) > (time, sequence) { return index }
         var event = BoardEvent(
@@ -480,6 +489,12 @@ package struct Board: Sendable {
         series[index].event?[keyPath: part] = nil
         series[index].event?.isCut = true
         dataLeftOut += 1
+    }
+
+    /// Rule 4: adds the number of items in a complete answer to its series.
+    private mutating func count(_ progress: Progress, _ time: Timestamp, _ sequence: Int, of source: String) {
+        guard let items = progress.items else { return }
+        plot(Double(items), time, sequence, in: seriesIndex(SeriesKind.count.prefix + source, source: source))
     }
 
     /// Rule 4: adds a point to a series, if there is a value and a series.

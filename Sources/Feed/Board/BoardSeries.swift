@@ -2,14 +2,16 @@ package import Reactor
 
 /// The state of one series on a board; its points are in `Board.points(of:)`.
 package struct BoardSeries: Sendable, Equatable {
-    /// `source`, `source/key`, `latency:SOURCE` or `memory:SOURCE`.
+    /// `source`, `source/key`, `latency:SOURCE`, `memory:SOURCE` or `count:SOURCE`.
     package let name: String
     package let source: String
     package let kind: SeriesKind
     /// The latest point by event time, also when it is past the history.
     package internal(set) var newest: BoardPoint?
-    /// The newest data line, with or without a value; nil for latency and memory series.
+    /// The newest data line, with or without a value; nil for series of latencies, memory and counts.
     package internal(set) var event: BoardEvent?
+    /// When a complete answer of its source came that no longer had it; nil again by the next data line.
+    package internal(set) var goneAt: Timestamp?
     /// The number of its data lines in this run, with or without a value.
     package internal(set) var events = 0
     /// The number of its points in this run.

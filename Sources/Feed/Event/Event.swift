@@ -22,8 +22,10 @@ package struct Event: Sendable {
         case memory(MemorySample)
         /// A failure, with a message for a person.
         indirect case error(Failure)
-        /// The progress of a paged input.
+        /// The progress of a paged input, or a complete answer of another agent's source.
         case progress(Progress)
+        /// A complete answer of a source.
+        case answer(CompleteAnswer)
         /// A source answers again after failures.
         case recovered(Recovery)
         /// The agent's own metrics; the store adds its counts.
@@ -188,17 +190,46 @@ package struct Failure: Error, Sendable, Equatable {
     }
 }
 
-/// The progress of a paged input.
+/// The progress of a paged input, or what a complete answer says.
 package struct Progress: Sendable, Equatable {
     package var done: Int
     /// Nil while the upstream has not said.
     package var total: Int?
     package var page: Int
+    /// The number of items that a complete answer came to, for sources that count them.
+    package var items: Int?
+    /// The keys of the series that are gone: a complete answer no longer had them.
+    package var gone: [String]
 
-    package init(done: Int, total: Int?, page: Int) {
+    // Bound: keys of gone series in a `progress` line | 1,000, with 64 KiB together | the others come in further lines
+    package static let mostGone = 1_000
+    package static let mostGoneBytes = 64 << 10
+
+    package init(done: Int, total: Int?, page: Int, items: Int? = nil, gone: [String] = []) {
         self.done = done
         self.total = total
         self.page = page
+        self.items = items
+        self.gone = gone
+    }
+}
+
+/// The end of a complete answer of a source: a document that was read to its end, or all pages of a listing. The store
+/// marks the series that were not in it as gone.
+///
+/// An answer with an item whose key is unknown is not complete.
+package struct CompleteAnswer: Sendable, Equatable {
+    /// The number of items and pages, and of the items that it came to, where they are counted.
+    package var progress: Progress
+    /// No line of the answer has a lower number.
+    package var first: Int
+    /// Whether it has a line even if nothing is gone.
+    package var isReported: Bool
+
+    package init(_ progress: Progress, from first: Int, isReported: Bool) {
+        self.progress = progress
+        self.first = first
+        self.isReported = isReported
     }
 }
 

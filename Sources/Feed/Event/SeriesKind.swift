@@ -8,18 +8,24 @@ package enum SeriesKind: Int, Sendable {
     case memory
     /// Data without a value. A series with some of each has two kinds, so that its newest value stays known too.
     case text
+    /// The number of items in its complete answers.
+    case count
+
+    /// The kinds with a prefix.
+    package static let prefixed = [SeriesKind.latency, .memory, .count]
 
     /// The kind of the series called `name` in lines.
     package init(of name: String) {
-        self = [.latency, .memory].first { name.utf8.starts(with: $0.prefix.utf8) } ?? .data
+        self = Self.prefixed.first { name.utf8.starts(with: $0.prefix.utf8) } ?? .data
     }
 
-    /// The prefix before the source in the names of such series: `latency:`, `memory:`, or empty.
+    /// The prefix before the source in the names of such series: `latency:`, `memory:`, `count:`, or empty.
     package var prefix: String {
         switch self {
         case .data, .text: ""
         case .latency: "latency:"
         case .memory: "memory:"
+        case .count: "count:"
         }
     }
 }

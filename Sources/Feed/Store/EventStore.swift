@@ -763,9 +763,6 @@ package actor EventStore {
         if state.recordAnswer(from: source, at: moment) { greetSoon() }
     }
 
-    /// Records that a source has given a complete answer, or all pages of a listing: the lines of it are published.
-    package func completeAnswer(of source: SourceID) { state.completeAnswer(of: source) }
-
     /// Returns the next endpoint of a walk, with its histogram; nil at the end, and for a relayed feed, which only has
     /// percentiles.
     package func nextEndpoint(_ walk: inout FeedWalk) -> EndpointStatistics? {
@@ -1052,6 +1049,15 @@ package actor EventStore {
             }
         }
         if isNews { readers.wakes.callAll() }
+    }
+
+    /// The series that are gone.
+    package var gone: [GoneSeries] { state.gone }
+
+    /// Marks series of a recorded feed as gone that were gone at the end of an earlier run, and did not come back since.
+    package func recall(_ gone: [GoneSeries]) {
+        let moment = moment
+        for series in gone { state.recall(series, at: moment) }
     }
 
     /// How far back to look for the state before this run.

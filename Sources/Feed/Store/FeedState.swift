@@ -276,6 +276,8 @@ package struct FeedState: ~Copyable, Sendable {
             }
             if let value { self.record(value, in: index, at: time, moment) }
             isPlain = series[index].isPlain
+            // After the windows, which may have had lines.
+            series[index].newest = log.nextSequence
             log.kept.mark(index, sequence: log.nextSequence)
         } else if record.hasWord {
             word = follow(record.lend(record.word, of: bytes), in: nil, at: time)
@@ -478,10 +480,10 @@ package struct FeedState: ~Copyable, Sendable {
             if let endpoint = failure.endpoint { updateEndpoint(endpoint, of: source, moment) { $0.recordErrors() } }
             newestReport = log.nextSequence
             line = failure
+        case .answer(let answer): return complete(answer, of: source, at: time, moment)
         case .progress(let progress):
-            confirm(source, at: time, moment)  // a page was complete, also one with nothing on it
-            newestReport = log.nextSequence
-            line = progress
+            for key in progress.gone { markGone(key, of: source, by: log.nextSequence, moment) }
+            return publish(progress, of: source, at: time, moment)
         case .recovered(let recovery):
             // The answer itself follows.
             sources.setState(.ok, of: source, stateTime(time, moment))
@@ -507,6 +509,91 @@ package struct FeedState: ~Copyable, Sendable {
         case .lost(let lost): line = lost
         }
         append(line, about: sources.name(of: source.index), at: time, moment.now)
+    }
+
+    /// Publishes how far a source has come.
+    private mutating func publish(_ progress: Progress, of source: SourceID, at time: Timestamp, _ moment: Moment) {
+        confirm(source, at: time, moment)  // a page was complete, also one with nothing on it
+        if let items = progress.items, let index = seriesIndex(source, kind: .count, key: nil, moment) {
+            record(Double(items), in: index, at: time, moment)
+            log.kept.mark(index, sequence: log.nextSequence)
+        }
+        newestReport = log.nextSequence
+        append(progress, about: sources.name(of: source.index), at: time, moment.now)
+    }
+
+    /// Marks the series as gone that a complete answer does not have, and says so.
+    private mutating func complete(
+        _ answer: CompleteAnswer, of source: SourceID, at time: Timestamp, _ moment: Moment
+    ) {
+        var progress = answer.progress
+        var gone: [String] = []
+        // Of an answer that had more events than may be published, nothing is known.
+        if counts.data < mostData {
+            sources.completeAnswer(of: source)
+            for index in series.markGone(of: source, before: answer.first, by: log.nextSequence) {
+                dropKept(index)
+                gone.append(String(decoding: series.key(of: index) ?? [], as: UTF8.self))
+            }
+        }
+        guard answer.isReported || !gone.isEmpty else { return }
+        var rest = gone[...]
+        repeat {
+            var bytes = 0
+            progress.gone = Array(
+                rest.prefix(Progress.mostGone).prefix { key in
+                    bytes += key.utf8.count
+                    return bytes <= Progress.mostGoneBytes
+                })
+            rest = rest.dropFirst(progress.gone.count)
+            publish(progress, of: source, at: time, moment)
+            progress.items = nil
+        } while !rest.isEmpty
+    }
+
+    /// Marks the series of a source with this key as gone, because a line says so.
+    private mutating func markGone(_ key: String, of source: SourceID, by sequence: Int, _ moment: Moment) {
+        let indices = Array(key.utf8).withUnsafeBytes { key in
+            [SeriesKind.data, .text].compactMap { series.find(source, $0, key: key) }
+        }
+        // Of a feed that is relayed or recorded, lines of an earlier run may come later.
+        if indices.isEmpty, remote != nil {
+            let index = Array(key.utf8).withUnsafeBufferPointer { seriesIndex(source, kind: .text, key: $0, moment) }
+            if let index { series[index].newest = -sequence }
+        }
+        for index in indices {
+            series[index].newest = -sequence
+            dropKept(index)
+        }
+    }
+
+    /// The series that are gone, by their sources' names and their keys.
+    var gone: [GoneSeries] {
+        series.indices.compactMap { index in
+            guard series[index].source >= 0, series[index].newest < 0, let key = series.key(of: index),
+                series.twin(of: index).map({ series[$0].newest < 0 && $0 > index }) ?? true
+            else { return nil }
+            return GoneSeries(
+                source: sources.name(of: series[index].source), key: String(decoding: key, as: UTF8.self))
+        }
+    }
+
+    /// Marks a series as gone in a recorded feed whose earlier run said so, unless a later one has a line of it.
+    mutating func recall(_ gone: GoneSeries, at moment: Moment) {
+        guard let source = listedSource(named: gone.source) else { return }
+        let isThere = Array(gone.key.utf8).withUnsafeBytes { key in
+            [SeriesKind.data, .text].contains { kind in
+                series.find(source, kind, key: key).map { series[$0].newest > 0 || log.newestLine(of: $0) != nil }
+                    ?? false
+            }
+        }
+        if !isThere { markGone(gone.key, of: source, by: max(1, log.nextSequence - 1), moment) }
+    }
+
+    /// Lets go of the newest line of a series that is gone, and of its twin's.
+    private mutating func dropKept(_ index: Int) {
+        log.kept.remove(index)
+        if let twin = series.twin(of: index) { log.kept.remove(twin) }
     }
 
     /// Adds a line of anything but data to the log.
@@ -761,8 +848,9 @@ package struct FeedState: ~Copyable, Sendable {
                 isCurrent(index, log.kept.newest(of: index), at: time, { window.lastTime })
             else { continue }
             let source = sources.name(of: series[index].source)
+            let kind = series[index].kind
             return SeriesNumbers(
-                source: source, kind: series[index].kind, name: source, key: series.key(of: index), value: window.last,
+                source: source, kind: kind, name: kind.prefix + source, key: series.key(of: index), value: window.last,
                 time: window.lastTime,
                 word: series[index].hasWords
                     ? words.word(of: index).map { String(decoding: $0, as: UTF8.self) } : nil)
@@ -1047,24 +1135,20 @@ package struct FeedState: ~Copyable, Sendable {
     /// Keeps lines from this sequence number, however old they are.
     mutating func hold(from sequence: Int) { log.heldFrom = sequence }
 
-    /// Records that a source has given a complete answer.
-    mutating func completeAnswer(of source: SourceID) { sources.completeAnswer(of: source, before: log.nextSequence) }
-
-    /// Whether a line that is its series' newest still says something: the log has it, or it is no older than its
-    /// source's `keep`. Without that, it was in one of the last three complete answers of its source, or is less than a
-    /// day old if the source gives none.
+    /// Whether a line that is its series' newest still says something: the series is not gone, and the log has the line, or it
+    /// is no older than its source's `keep`. Without that, it is less than a day old if the source gives no complete answers.
     ///
     /// - Parameters:
     ///   - now: by the clock of the agent that the feed belongs to.
     ///   - time: returns the line's time.
     private func isCurrent(_ index: Int, _ sequence: Int, at now: Timestamp, _ time: () -> Timestamp?) -> Bool {
+        guard !series.isGone(index) else { return false }
         // A relayed agent knows its sources' answers, and has chosen.
         guard remote == nil, series[index].kind == .data || series[index].kind == .text else { return true }
         if let keep = sources.keep(series[index].source) {
             return sequence >= log.firstSequence || time().map { now - $0 < keep } ?? false
         }
-        if let first = sources.firstOfAnswers(series[index].source) { return max(sequence, 0) >= first }
-        if sequence >= log.firstSequence { return true }
+        if sequence >= log.firstSequence || sources.givesWholeAnswers(series[index].source) { return true }
         let longest = max(Self.longestKept, lookback(of: SourceID(index: series[index].source)))
         return time().map { now - $0 < longest } ?? false
     }
@@ -1115,6 +1199,7 @@ package struct FeedState: ~Copyable, Sendable {
             let line = LineMending.nestable(line.dropLast())
         else { return false }
         guard keepForeign(line, in: index, at: time, isMissed: isMissed) else { return false }
+        series.recall(index)
         if let value, isNew(index, at: time) { restore(value, in: index, at: time, moment) }
         return true
     }
@@ -1186,6 +1271,10 @@ package struct FeedState: ~Copyable, Sendable {
             return seriesIndex(source, kind: .memory, key: nil, moment).map {
                 ($0, Double(sample.resident), line(sample))
             }
+        case .progress(var progress):
+            guard let items = progress.items else { return nil }
+            progress.gone = []
+            return seriesIndex(source, kind: .count, key: nil, moment).map { ($0, Double(items), line(progress)) }
         default: return nil
         }
     }
@@ -1212,13 +1301,15 @@ package struct FeedState: ~Copyable, Sendable {
     /// - Returns: whether readers are to get it.
     mutating func keepForeign(_ kept: Line.Kept, at moment: Moment) -> Bool {
         let time = kept.line.time
+        let isEarlier = kept.line.agent == nil
         guard kept.line.isForwarded, kept.line.flaws.isEmpty, remote != nil || isRecent(kept.line, at: moment.wall),
-            let (index, value) = keptSeries(of: kept.line, moment)
+            let (index, value) = keptSeries(of: kept.line, moment), !isEarlier || mayRecall(index)
         else { return false }
         if case .data(let data) = kept.line.body { restoreWord(of: data, in: index, at: time) }
         guard
-            keepForeign(Array(kept.bytes), in: index, at: time, isEarlier: kept.line.agent == nil)
+            keepForeign(Array(kept.bytes), in: index, at: time, isEarlier: isEarlier)
         else { return false }
+        if series[index].newest < 0 { series.recall(index) }
         guard let value, isNew(index, at: time) else { return true }
         guard remote == nil else {
             keep(value, in: index, at: time, 0)
@@ -1245,9 +1336,18 @@ package struct FeedState: ~Copyable, Sendable {
             let (index, value) = keptSeries(of: kept.line, moment),
             log.kept.add(Array(kept.bytes), of: index, sequence: sequence, before: log.firstSequence)
         else { return nil }
+        series.recall(index, sequence: sequence)
         if case .data(let data) = kept.line.body { restoreWord(of: data, in: index, at: kept.line.time) }
         if let value, isNew(index, at: kept.line.time) { keep(value, in: index, at: kept.line.time, sequence) }
         return sequence
+    }
+
+    /// Whether a series may still be there because it was in an earlier run: it is not gone, nor missing in a complete answer
+    /// that came first. The next one says then that it is gone.
+    private func mayRecall(_ index: Int) -> Bool {
+        guard !series.isGone(index) else { return false }
+        let isTold = remote == nil && series.key(of: index) != nil && sources.givesWholeAnswers(series[index].source)
+        return !isTold || series.isHeard(index)
     }
 
     /// The series of a kept line of a source that is listed, and the line's value; nil when there is none.
@@ -1261,6 +1361,9 @@ package struct FeedState: ~Copyable, Sendable {
         case .latency(let sample): return remoteSeries(of: source, .latency, nil, moment).map { ($0, sample.ms) }
         case .memory(let sample):
             return remoteSeries(of: source, .memory, nil, moment).map { ($0, Double(sample.resident)) }
+        case .progress(let progress):
+            guard let items = progress.items else { return nil }
+            return remoteSeries(of: source, .count, nil, moment).map { ($0, Double(items)) }
         default: return nil
         }
     }
@@ -1296,7 +1399,7 @@ package struct FeedState: ~Copyable, Sendable {
         guard case .window(let newest) = kept.line.body, let name = kept.line.source else { return nil }
         let named = member.map { source(named: name, of: $0) } ?? listedSource(named: name)
         guard let named, !isRetired(named), hasLongWindows(named.index) else { return nil }
-        let kind = [SeriesKind.latency, .memory].first { newest.series == $0.prefix + name } ?? .data
+        let kind = SeriesKind.prefixed.first { newest.series == $0.prefix + name } ?? .data
         let key = kind == .data ? FleetMember.key(of: newest.series, in: name) : nil
         guard key != nil || newest.series == kind.prefix + name else { return nil }
         currentMember = member.map { Int32($0.index) } ?? -1
@@ -1305,7 +1408,9 @@ package struct FeedState: ~Copyable, Sendable {
             key.map { key in
                 Array(key.utf8).withUnsafeBufferPointer { seriesIndex(named, kind: kind, key: $0, moment) }
             } ?? seriesIndex(named, kind: kind, key: nil, moment)
-        guard let index, series[index].ring.width == newest.width.microseconds else { return nil }
+        guard let index, series[index].ring.width == newest.width.microseconds, member != nil || mayRecall(index) else {
+            return nil
+        }
         // Those of a relayed feed are let go of here only.
         let now = remote == nil ? fleet[closings: currentMember].time(at: moment) : remote?.clock ?? moment.wall
         if remote == nil { flush(index, moment) } else { series[index].ring.flush(now: now) { _ in } }
@@ -1435,9 +1540,15 @@ package struct FeedState: ~Copyable, Sendable {
             if sources.isNews(sequence, of: source) {
                 sources.fail(source, by: SourceFailure(failure, at: time), at: time)
             }
-        case .progress:
+        case .progress(let progress):
             newestReport = sequence
-            if let source = remoteSource(line.source, at: time) { confirm(source, at: time, sequence) }
+            guard let source = remoteSource(line.source, at: time) else { return nil }
+            confirm(source, at: time, sequence)
+            for key in progress.gone { markGone(key, of: source, by: sequence, moment) }
+            if let items = progress.items, let index = remoteSeries(of: source, .count, nil, moment) {
+                keep(Double(items), in: index, at: time, sequence)
+                log.kept.mark(index, sequence: sequence)
+            }
         case .recovered:
             newestReport = sequence
             guard let source = remoteSource(line.source, at: time), sources.isNews(sequence, of: source) else { break }
@@ -1491,6 +1602,7 @@ package struct FeedState: ~Copyable, Sendable {
     ) {
         if let value, let index = meaning.series { keep(value, in: index, at: time, sequence) }
         if let index = value == nil ? meaning.text : meaning.series {
+            series[index].newest = sequence
             if !hasWord, series[index].hasWords { _ = follow(nil, in: index, at: time, since: nil) }
             log.kept.mark(index, sequence: sequence)
         }
@@ -1544,6 +1656,12 @@ package struct FeedState: ~Copyable, Sendable {
             return writer
         }
     }
+}
+
+/// A series that a complete answer of its source did not have any more.
+package struct GoneSeries: Sendable, Equatable {
+    package var source: String
+    package var key: String
 }
 
 /// A point in time by both clocks.

@@ -18,6 +18,11 @@ package struct SeriesTable: Sendable {
         let generation: Int
         /// Whether lines have its key as it is, without escapes.
         let isPlain: Bool
+        /// The number of its newest line in this run, 0 for none; the negative number of the line that said that it is gone,
+        /// until it has a line again.
+        var newest = 0
+        /// The next older series of its source that has a key; −1 for none.
+        fileprivate(set) var older: Int32 = -1
         /// The key's offset in `keys`; negative for a source's own series, which has none.
         fileprivate var offset: Int
         fileprivate let length: Int
@@ -51,6 +56,8 @@ package struct SeriesTable: Sendable {
     private var keys: [UInt8] = []
     /// By source and kind: its own series, or -1.
     private var own: [Int32] = []
+    /// By source: its newest series with a key, or -1.
+    private var newestKeyed: [Int32] = []
     /// The count is a power of two and at most half are in use, so that a search always ends at a free one.
     private var slots = [Slot](repeating: Slot(tag: 0, index: -1), count: 16)
     private var keyed = 0
@@ -155,6 +162,7 @@ package struct SeriesTable: Sendable {
         }
         keys.append(contentsOf: key)
         keyed += 1
+        link(index)
         // All slots when they become too few, which puts the new key there too.
         if keyed * 2 > slots.count { fill(slots.count * 2) } else { put(index) }
         return index
@@ -162,7 +170,69 @@ package struct SeriesTable: Sendable {
 
     /// The index in `own` of a source's own series of a kind.
     @inline(__always)
-    private func ownIndex(of source: SourceID, _ kind: SeriesKind) -> Int { source.index &* 4 &+ kind.rawValue }
+    private func ownIndex(of source: SourceID, _ kind: SeriesKind) -> Int { source.index &* 5 &+ kind.rawValue }
+
+    /// Makes a series with a key its source's newest.
+    private mutating func link(_ index: Int) {
+        let source = entries[index].source
+        if source >= newestKeyed.count {
+            newestKeyed.append(contentsOf: repeatElement(-1, count: source - newestKeyed.count + 1))
+        }
+        entries[index].older = newestKeyed[source]
+        newestKeyed[source] = Int32(index)
+    }
+
+    /// The series of data with values, or without, that has the same source and key as this one; nil without a key.
+    func twin(of index: Int) -> Int? {
+        guard entries[index].offset >= 0 else { return nil }
+        let kind: SeriesKind = entries[index].kind == .text ? .data : .text
+        let offset = entries[index].offset
+        return keys.withUnsafeBytes { keys in
+            // In bounds: see `isEntry`.
+            let key = UnsafeRawBufferPointer(rebasing: keys[offset..<offset + entries[index].length])
+            return find(SourceID(index: entries[index].source), kind, key: key)
+        }
+    }
+
+    /// Whether the newest thing known of a series, with values or without, is that it is gone.
+    func isGone(_ index: Int) -> Bool {
+        if entries[index].newest < 0 { return true }
+        return entries[index].newest == 0 && twin(of: index).map { entries[$0].newest < 0 } ?? false
+    }
+
+    /// Marks a series as there, with values or without, as another agent or an earlier run says.
+    mutating func recall(_ index: Int, sequence: Int = 0) {
+        entries[index].newest = sequence
+        if let twin = twin(of: index), entries[twin].newest < 0 { entries[twin].newest = 0 }
+    }
+
+    /// Whether there was a line of a series in this run, with values or without.
+    func isHeard(_ index: Int) -> Bool {
+        entries[index].newest > 0 || twin(of: index).map { entries[$0].newest > 0 } ?? false
+    }
+
+    /// Marks the series of a source as gone that have a key and no line from `first` on, with values or without, and are
+    /// not marked yet.
+    ///
+    /// - Returns: the series, one for each key, the oldest first.
+    mutating func markGone(of source: SourceID, before first: Int, by sequence: Int) -> [Int] {
+        guard source.index < newestKeyed.count else { return [] }
+        var gone: [Int] = []
+        var index = Int(newestKeyed[source.index])
+        while index >= 0 {
+            let newest = entries[index].newest
+            if newest >= 0, newest < first {
+                let twin = twin(of: index)
+                if twin.map({ entries[$0].newest < first }) ?? true {
+                    entries[index].newest = -sequence
+                    if let twin { entries[twin].newest = -sequence }
+                    gone.append(index)
+                }
+            }
+            index = Int(entries[index].older)
+        }
+        return gone.reversed()
+    }
 
     /// The hash of a key of one kind: data with values, or text.
     @inline(__always)
@@ -229,6 +299,13 @@ package struct SeriesTable: Sendable {
         }
         keys = kept
         fill(slots.count)
+        newestKeyed.removeAll(keepingCapacity: true)
+        // By age, which indices do not tell.
+        for index in entries.indices.filter({ entries[$0].offset >= 0 })
+            .sorted(by: { entries[$0].generation < entries[$1].generation })
+        {
+            link(index)
+        }
     }
 
     /// Puts all keys into `count` new slots.

@@ -29,9 +29,8 @@ struct SourceTable: Sendable {
         var hasEnded = false
         /// Whether only an endpoint of a relayed feed names it, so that it is listed with its first line.
         var isImplied = false
-        /// The first line that could be in each of the newest three complete answers, the oldest first, and the first
-        /// of the next answer.
-        var answerStarts = [1]
+        /// Whether it has given a complete answer.
+        var givesWholeAnswers = false
         var answers = CodeTally()
         var errors = CodeTally()
     }
@@ -111,7 +110,7 @@ struct SourceTable: Sendable {
         guard let index = indices[name], let known = sources[index] else { return add(source) }
         if known.releasedAt != nil { released.removeAll { $0 == index } }
         (source.owner, source.answers, source.errors) = (known.owner, known.answers, known.errors)
-        source.answerStarts = known.answerStarts
+        source.givesWholeAnswers = known.givesWholeAnswers
         setFailure(nil, of: index)
         sources[index] = source
         return SourceID(index: index)
@@ -343,23 +342,14 @@ struct SourceTable: Sendable {
         sources[source.index]?.answers.add(String(status))
     }
 
-    /// Records that a source has given a complete answer, whose lines come before line `next`.
-    mutating func completeAnswer(of source: SourceID, before next: Int) {
-        sources[source.index]?.answerStarts.append(next)
-        if let count = sources[source.index]?.answerStarts.count, count > 4 {
-            sources[source.index]?.answerStarts.removeFirst()
-        }
-    }
+    /// Records that a source has given a complete answer.
+    mutating func completeAnswer(of source: SourceID) { sources[source.index]?.givesWholeAnswers = true }
+
+    /// Whether a source has given a complete answer, so that its lines tell which of its series are gone.
+    func givesWholeAnswers(_ source: Int) -> Bool { sources[source]?.givesWholeAnswers == true }
 
     /// See `SourceDescription.keep`.
     func keep(_ source: Int) -> Duration? { sources[source]?.keep }
-
-    /// The first line of the newest three complete answers of a source; 0 if it has given fewer, as lines of an earlier run
-    /// may be in them, and nil if it has given none.
-    func firstOfAnswers(_ source: Int) -> Int? {
-        guard let starts = sources[source]?.answerStarts, starts.count > 1 else { return nil }
-        return starts.count > 3 ? starts[0] : 0
-    }
 
     mutating func countError(_ code: String, of source: SourceID) {
         sources[source.index]?.errors.add(code)

@@ -31,6 +31,8 @@ package struct Extraction: Sendable, Equatable {
     package var items: JSONPointer?
     /// Nil for the source's own series or, when the items are members of an object, for their names.
     package var key: Key?
+    /// The items to take; nil for all. Only items that have keys can be chosen.
+    package var only: ItemChoice?
     package var value: Place
     package var text: Place
     /// RFC 3339, or seconds since the Unix epoch (milliseconds from 10^11 on); nil for the time of arrival.

@@ -9,6 +9,12 @@ package final class Extractor: Sendable {
     package struct Outcome: Sendable, Equatable {
         /// The number of events added.
         package var events = 0
+        /// The number of items that were read, whether they were taken or not.
+        package var items = 0
+        /// Whether the key of every item is known, so that the document tells which series are gone.
+        package var isWhole = true
+        /// The patterns that matched items.
+        package var matches = ItemChoice.Matches()
         /// One sentence about everything wrong with items; nil when nothing was.
         package var problem: Failure?
         /// The pointer to the first number, for `fixingValue`; nil when the value's pointer is fixed already, or there
@@ -234,7 +240,7 @@ package final class Extractor: Sendable {
                 data: data, flaws: document.found.flaws)
             if let pointer = fields.valuePointer { batch.setValuePointer(pointer.text) }
             return Outcome(
-                events: 1, valuePointer: fields.valuePointer,
+                events: 1, items: 1, valuePointer: fields.valuePointer,
                 missing: missing.map { MissingValues(count: 1, fault: $0) })
         }
     }

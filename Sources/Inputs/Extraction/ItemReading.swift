@@ -11,6 +11,8 @@ package struct ItemReading {
     /// The selection found in the item that was read last.
     private let found = JSONSelection.Found()
     private var events = 0
+    private var count = 0
+    private var matches = ItemChoice.Matches()
     private var tally = ItemTally()
     private var valuePointer: JSONPointer?
 
@@ -31,8 +33,8 @@ package struct ItemReading {
     /// The result so far.
     package var outcome: Extractor.Outcome {
         Extractor.Outcome(
-            events: events, problem: tally.problem(for: extractor.extraction), valuePointer: valuePointer,
-            missing: tally.missing)
+            events: events, items: count, isWhole: tally.withoutKey == 0, matches: matches,
+            problem: tally.problem(for: extractor.extraction), valuePointer: valuePointer, missing: tally.missing)
     }
 
     /// The failure to report when the task is cancelled before the rest is read.
@@ -72,9 +74,7 @@ package struct ItemReading {
     ) {
         let bytes = UnsafeBufferPointer(rebasing: document[item.value])
         let fields = extractor.fields(of: bytes, found)
-        tally.add(fields.faults, at: item.position, mayOmitValue: extractor.mayOmitValue)
-        guard fields.faults.key == nil else { return }
-        events += 1
+        count += 1
         var name: Bytes?
         var flaws = found.flaws
         switch extractor.extraction.key {
@@ -84,6 +84,13 @@ package struct ItemReading {
             name = item.name.map { JSONText.unescape(Bytes(UnsafeBufferPointer(rebasing: document[$0]))) }
             flaws.formUnion(item.nameFlaws)
         }
+        if let only = extractor.extraction.only, fields.faults.key == nil {
+            let key = name ?? fields.key.map { JSONText.unescape(Bytes(UnsafeBufferPointer(rebasing: bytes[$0]))) }
+            guard let key, only.includes(key, noting: &matches) else { return }
+        }
+        tally.add(fields.faults, at: item.position, mayOmitValue: extractor.mayOmitValue)
+        guard fields.faults.key == nil else { return }
+        events += 1
         batch.add(
             time: fields.time ?? now, source: source, key: fields.key, name: name, value: fields.value,
             text: fields.text, data: bytes, flaws: flaws)

@@ -5,7 +5,7 @@ struct ItemTally {
     private var items = 0
     /// The number of faulty items.
     private var faulty = 0
-    private var withoutKey = 0
+    private(set) var withoutKey = 0
     private var withoutValue = 0
     private var withoutTime = 0
     private var first: (position: Int, faults: Extractor.Faults)?

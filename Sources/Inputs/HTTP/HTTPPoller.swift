@@ -20,6 +20,7 @@ package actor HTTPPoller: Input {
     private var pacing: PollPacing
     /// The header that asks whether the last good answer still holds; nil when that answer had no validator.
     private var condition: String?
+    private var choices = ItemChoice.Report()
 
     private var endpoint: Endpoint { source.request.endpoint }
 
@@ -76,7 +77,6 @@ package actor HTTPPoller: Input {
         guard let exchange = await requests.make(conditionalRequest(), late: late) else { return due }
         var batch = EventBatch()
         var problem: Failure?
-        var isComplete = false
         // When the poll was over, not counting the wait for outputs, which does not make the next poll late.
         var finished: LoopInstant?
         switch exchange.content {
@@ -85,18 +85,26 @@ package actor HTTPPoller: Input {
         case .document(let document):
             do throws(Failure) {
                 let content = try await requests.read(document, from: id, at: exchange.time)
+                let first = await store.nextSequence
                 if content.outcome.events == 0, let problem = content.outcome.problem { throw problem }
                 if let standing = pacing.standing(content.outcome.problem, at: endpoint) {
                     // Before the events, which end the error state of the source.
                     await store.publish([Event(time: exchange.time, source: id, body: .error(standing))])
                 }
+                if content.outcome.isWhole, !Task.isCancelled,
+                    let failure = choices.failure(of: source.extraction.only, content.outcome.matches)
+                {
+                    await store.publish([Event(time: exchange.time, source: id, body: .error(failure))])
+                }
                 requests.fixValue(by: content.outcome)
                 await succeed(exchange, id)
-                isComplete = content.outcome.problem == nil
                 batch = content.batch
-                if let items = content.items { finished = await publish(items, id, due: due) }
-                // An answer without events still needs a line, or the source would seem to be starting.
-                if content.outcome.events == 0 { batch.add(progress(exchange.time, id)) }
+                var outcome: Extractor.Outcome? = content.outcome
+                if let items = content.items { (finished, outcome) = await publish(items, id, due: due) }
+                if let outcome, outcome.isWhole {
+                    let answer = answer(outcome, from: first)
+                    batch.add(Event(time: exchange.time, source: id, body: .answer(answer)))
+                }
                 // A validator from another origin, after a redirect, must not be sent to the first one.
                 condition = isOwn(exchange) ? exchange.headers.condition : nil
             } catch {
@@ -108,18 +116,20 @@ package actor HTTPPoller: Input {
         }
         let next = plan(after: due, finished: finished ?? loop.clock.now, problem, exchange, id, &batch)
         await store.publish(batch)
-        if isComplete { await store.completeAnswer(of: id) }
         return next
     }
 
     /// Publishes many items, waiting for lossless outputs at most until the next poll is due.
     ///
-    /// - Returns: when publishing began, if the outputs were not done by then; nil otherwise.
-    private func publish(_ items: ItemReading, _ id: SourceID, due: LoopInstant) async -> LoopInstant? {
+    /// - Returns: when publishing began, if the outputs were not done by then; and the result, unless it was cut short.
+    private func publish(
+        _ items: ItemReading, _ id: SourceID, due: LoopInstant
+    ) async -> (began: LoopInstant?, Extractor.Outcome?) {
         let start = loop.clock.now
         let deadline = schedule.next(after: due, finished: start)
         await expect(deadline)
-        return await requests.publish(items, from: id, waitingUntil: deadline) ? nil : start
+        let (isOnTime, outcome) = await requests.publish(items, from: id, waitingUntil: deadline)
+        return (isOnTime ? nil : start, outcome)
     }
 
     /// Polls in a separate task: a task keeps the memory of its deepest call while it lives, which is 15 KiB here, and
@@ -152,8 +162,12 @@ package actor HTTPPoller: Input {
         await store.publish([Event(time: exchange.time, source: id, body: .recovered(recovery))])
     }
 
-    private func progress(_ time: Timestamp, _ id: SourceID) -> Event {
-        Event(time: time, source: id, body: .progress(Progress(done: 0, total: 0, page: 1)))
+    /// The end of a complete answer. One without events needs a line, or the source would seem to be starting.
+    private func answer(_ outcome: Extractor.Outcome, from first: Int) -> CompleteAnswer {
+        let items = source.countsItems ? outcome.events : nil
+        return CompleteAnswer(
+            Progress(done: outcome.items, total: outcome.items, page: 1, items: items), from: first,
+            isReported: items != nil || outcome.events == 0)
     }
 
     /// Whether the answer came from the requested origin.

@@ -112,8 +112,11 @@ struct SourceFetch {
     /// Publishes a document's items in slices of work, waiting for lossless outputs in between.
     ///
     /// - Parameter deadline: the end of the waiting; nil for as long as the outputs take.
-    /// - Returns: whether all outputs kept up within that time.
-    func publish(_ items: ItemReading, from source: SourceID, waitingUntil deadline: LoopInstant?) async -> Bool {
+    /// - Returns: whether all outputs kept up within that time, and the result of reading all of it; nil when it was cut
+    ///   short.
+    func publish(
+        _ items: ItemReading, from source: SourceID, waitingUntil deadline: LoopInstant?
+    ) async -> (isOnTime: Bool, outcome: Extractor.Outcome?) {
         var items = items
         var batch = EventBatch()
         var slice = TimeSlice(of: loop)
@@ -121,7 +124,7 @@ struct SourceFetch {
         while true {
             let hasMore = items.read(into: &batch, during: &slice)
             if await !store.publish(batch, waitingUntil: deadline) { isOnTime = false }
-            guard hasMore else { return isOnTime }
+            guard hasMore else { return (isOnTime, items.outcome) }
             batch.removeAll()
             do {
                 try await loop.sleep(for: .zero)
@@ -129,7 +132,7 @@ struct SourceFetch {
                 var failure = items.cutShort
                 failure.endpoint = endpoint.name
                 await store.publish([Event(time: wall.now, source: source, body: .error(failure))])
-                return isOnTime
+                return (isOnTime, nil)
             }
             slice.restart()
         }

@@ -15,6 +15,12 @@ struct PageWalk {
     private var origins: Set<String>
     /// The number of items so far.
     private(set) var done = 0
+    /// The number of items that were taken.
+    private(set) var taken = 0
+    /// Whether the key of every item is known.
+    private(set) var isWhole = true
+    /// The patterns that matched items.
+    private(set) var matches = ItemChoice.Matches()
     /// The number of all items, as the server said last.
     private(set) var total: Int?
     /// Hashes of this run's URLs. Two of a run's few URLs collide in less than one of 10^12 runs.
@@ -49,6 +55,17 @@ struct PageWalk {
             throw Failure(.pointer, "\"\(pointer.text)\" is \(number) and not a number of items")
         }
         total = whole
+    }
+
+    /// Adds the result of publishing a page; nil when it was cut short.
+    mutating func add(_ outcome: Extractor.Outcome?) {
+        guard let outcome else {
+            isWhole = false
+            return
+        }
+        taken += outcome.events
+        isWhole = isWhole && outcome.isWhole
+        matches.formUnion(outcome.matches)
     }
 
     /// Advances to the page after `document`.

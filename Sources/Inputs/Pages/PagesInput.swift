@@ -17,6 +17,7 @@ package actor PagesInput: Input {
     private let schedule: PollSchedule?
     private var requests: SourceFetch
     private var pacing: PollPacing
+    private var choices = ItemChoice.Report()
     /// Whether the one run ended before the listing did.
     package private(set) var isCutShort = false
 
@@ -89,6 +90,7 @@ package actor PagesInput: Input {
         _ id: SourceID, due: LoopInstant
     ) async throws(CancellationError) -> (last: LoopInstant, isWhole: Bool) {
         var walk = PageWalk(source)
+        let first = await store.nextSequence
         var due = due
         let nextRun = schedule?.next(after: due, finished: loop.clock.now)
         while true {
@@ -98,12 +100,11 @@ package actor PagesInput: Input {
             // The wait for outputs does not make the request late.
             due = due.advanced(by: arrival.duration(to: start))
             await expect(start)
-            let step = await requestPage(id, &walk, late: due.duration(to: start), waitingUntil: nextRun)
+            let step = await requestPage(
+                id, &walk, from: first, late: due.duration(to: start), waitingUntil: nextRun)
             if Task.isCancelled { throw CancellationError() }
             switch step {
-            case .end(let isWhole):
-                if isWhole { await store.completeAnswer(of: id) }
-                return (start, isWhole)
+            case .end(let isWhole): return (start, isWhole)
             case .next:
                 due = loop.clock.now.advanced(by: source.pause)
                 await expect(due)
@@ -127,9 +128,11 @@ package actor PagesInput: Input {
 
     /// Requests the walk's page, publishes the result, and advances to the next page.
     ///
-    /// - Parameter deadline: until when to wait for lossless outputs; nil for as long as they take.
+    /// - Parameters:
+    ///   - first: no line of the walk has a lower number.
+    ///   - deadline: until when to wait for lossless outputs; nil for as long as they take.
     private func requestPage(
-        _ id: SourceID, _ walk: inout PageWalk, late: Duration, waitingUntil deadline: LoopInstant?
+        _ id: SourceID, _ walk: inout PageWalk, from first: Int, late: Duration, waitingUntil deadline: LoopInstant?
     ) async -> Step {
         guard let exchange = await requests.make(walk.request, late: late) else { return .end(isWhole: false) }
         var batch = EventBatch()
@@ -148,12 +151,27 @@ package actor PagesInput: Input {
                 requests.fixValue(by: content.outcome)
                 await expect(deadline)
                 batch = content.batch
+                var outcome: Extractor.Outcome? = content.outcome
                 if let items = content.items {
-                    _ = await requests.publish(items, from: id, waitingUntil: deadline)
+                    outcome = await requests.publish(items, from: id, waitingUntil: deadline).outcome
                 }
+                walk.add(outcome)
                 add(exchange, id, &batch)
-                batch.add(Event(time: exchange.time, source: id, body: .progress(walk.progress)))
-                step = turn(&walk, document.json, content.outcome, exchange, id, &batch)
+                // Before the turn to the next page.
+                let progress = walk.progress
+                let failure: Failure?
+                (step, failure) = turn(&walk, document.json, content.outcome, exchange)
+                var events: [Event.Body] = []
+                if case .end(isWhole: true) = step, walk.isWhole {
+                    if let failure = choices.failure(of: source.extraction.only, walk.matches) {
+                        events.append(.error(failure))
+                    }
+                    events.append(.answer(answer(walk, progress, from: first)))
+                } else {
+                    events.append(.progress(progress))
+                }
+                if let failure { events.append(.error(failure)) }
+                for body in events { batch.add(Event(time: exchange.time, source: id, body: body)) }
                 await publish(batch)
                 return step
             } catch {
@@ -184,7 +202,7 @@ package actor PagesInput: Input {
     ) async {
         var problem = outcome.problem
         do throws(Failure) {
-            try walk.count(outcome.events, of: document)
+            try walk.count(outcome.items, of: document)
         } catch {
             problem = problem ?? error
         }
@@ -193,21 +211,26 @@ package actor PagesInput: Input {
         await store.publish([Event(time: time, source: id, body: .error(standing))])
     }
 
-    /// Returns the step after a page that was read; adds an error that ends the run early to `batch`.
+    /// The end of a listing that was read to its end.
+    private func answer(_ walk: PageWalk, _ progress: Progress, from first: Int) -> CompleteAnswer {
+        var progress = progress
+        if source.countsItems { progress.items = walk.taken }
+        return CompleteAnswer(progress, from: first, isReported: true)
+    }
+
+    /// Returns the step after a page that was read, and the error that ends the run early.
     private func turn(
-        _ walk: inout PageWalk, _ document: JSONDocument, _ outcome: Extractor.Outcome, _ exchange: HTTPExchange,
-        _ id: SourceID, _ batch: inout EventBatch
-    ) -> Step {
-        let isEmpty = outcome.events == 0 && outcome.problem == nil
+        _ walk: inout PageWalk, _ document: JSONDocument, _ outcome: Extractor.Outcome, _ exchange: HTTPExchange
+    ) -> (Step, Failure?) {
         do throws(Failure) {
-            return try walk.turn(document, isEmpty: isEmpty, from: exchange.location) ? .next : .end(isWhole: true)
+            let hasNext = try walk.turn(document, isEmpty: outcome.items == 0, from: exchange.location)
+            return (hasNext ? .next : .end(isWhole: true), nil)
         } catch {
             var failure = error
             failure.endpoint = endpoint.name
             let now = loop.clock.now
             failure.retryIn = schedule.map { now.duration(to: anew($0, after: now)) }
-            batch.add(Event(time: exchange.time, source: id, body: .error(failure)))
-            return .end(isWhole: false)
+            return (.end(isWhole: false), failure)
         }
     }
 

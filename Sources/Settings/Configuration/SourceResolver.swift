@@ -165,6 +165,7 @@ struct SourceResolver {
             let text = "# counts items; say with items where they are"
             issues.add(source.mark(rows.key), option: rows.key.flag, text)
         }
+        checkItems(of: &source)
         if source.kind == .pages { checkPaging(of: source) }
         if source[\.keyFile] != nil, source[\.certificate] == nil, source.given(rows.certificate) == nil {
             issues.add(source.mark(rows.keyFile), "needs the certificate it belongs to")
@@ -175,6 +176,25 @@ struct SourceResolver {
         }
         checkOnlyOne(of: ways, " says who asks", in: source)
         checkOnlyOne(of: [rows.credsFile, rows.nkeyFile, rows.tokenFile].filter(source.has), "", in: source)
+    }
+
+    /// Reports keys about items that say nothing without `items` and `key`, and too many patterns of an option.
+    private mutating func checkItems(of source: inout ConfiguredSource) {
+        let patterns = source[\.only].count
+        if patterns > ItemChoice.mostPatterns {
+            add(source, rows.only, "has \(patterns) keys; \(ItemChoice.mostPatterns) are the most")
+        }
+        if patterns > 0, !source.isBroken {
+            let missing = ([rows.items, rows.key] as [any Setting]).filter { source.lacks($0) }.map(\.name)
+            if !missing.isEmpty {
+                let text = "only chooses items by their keys; it needs \(missing.joined(separator: " and "))"
+                issues.add(source.mark(rows.only), option: rows.only.flag, text)
+            }
+        }
+        guard source[\.itemCount], source[\.items] == nil, !source.isBroken else { return }
+        // For every source, it is meant for those that have items.
+        if let mark = source.given(rows.itemCount) { issues.add(mark, "says nothing without items") }
+        source.values.remove(rows.itemCount)
     }
 
     /// Reports that more than one of these keys is given, at the last.
@@ -282,6 +302,7 @@ struct SourceResolver {
         case .http:
             guard let request = request(source), let every = source[\.every] else { return nil }
             var http = HTTPSource(description, request: request, every: every, extraction: extraction(source))
+            http.countsItems = source[\.itemCount]
             http.retryMost = source[\.retryMost]
             return .http(http)
         case .pages: return pages(source, description)
@@ -329,6 +350,7 @@ struct SourceResolver {
         }
         guard let request = request(source) else { return nil }
         var pages = PagesSource(description, request: request, paging: paging, extraction: extraction(source))
+        pages.countsItems = source[\.itemCount]
         pages.batch = source[\.batch]
         pages.batchParameter = source[\.batchParameter]
         pages.total = source[\.total]
@@ -381,9 +403,11 @@ struct SourceResolver {
         // With a key, the first string is usually that key, which need not be repeated.
         let text: Extraction.Place =
             if case .at = source[\.key], !source.has(rows.text) { .nowhere } else { source[\.text] }
-        return Extraction(
+        var extraction = Extraction(
             items: source[\.items], key: source[\.key], value: source[\.value], text: text, time: source[\.time],
             number: source[\.number])
+        if !source[\.only].isEmpty { extraction.only = ItemChoice(source[\.only]) }
+        return extraction
     }
 
     private mutating func request(_ source: ConfiguredSource) -> HTTPRequest? {

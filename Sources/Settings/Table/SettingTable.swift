@@ -49,7 +49,7 @@ package struct SettingTable: Sendable {
         source: .init(
             .general,
             "How long the newest line of each series is kept for readers that come later, by the line's time. Without it: "
-                + "until three complete answers in a row did not contain it, or of a stream for a day."))
+                + "until a complete answer does not contain it, or of a stream for a day."))
     let url = SettingKey(
         "url", Types.url,
         source: .init(
@@ -142,6 +142,20 @@ package struct SettingTable: Sendable {
         "key", Types.key, absent: nil,
         option: .init(nil, .documents, "within an item, what names its series; # for its position"),
         source: .init(.items, "Within an item, what names its series: a pointer, or `#` for its position."))
+    let only = SettingKey(
+        "only", Types.patterns, absent: [],
+        option: .init(
+            nil, .documents, "take only items with this key, * for any text; repeatable", argument: "KEY",
+            repeats: .lines),
+        source: .init(
+            .items,
+            "The keys of the items to take, others are left out; `*` stands for any text. Needs `items` and `key`."))
+    let itemCount = SettingKey(
+        "item_count", Types.flag, absent: false,
+        option: .init(nil, .documents, "make the number of items a series, count:SOURCE"),
+        source: .init(
+            .items, "Whether the number of items of each complete answer is a series, `count:SOURCE`. Needs `items`.",
+            kinds: [.http, .pages]))
     let time = SettingKey(
         "time", Types.pointerOrNull, absent: nil,
         option: .init(nil, .documents, "JSON Pointer to the time of an event (when it came)"),

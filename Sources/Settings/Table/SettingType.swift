@@ -34,6 +34,8 @@ enum ValueShape: Sendable {
     case tokens
     /// Origins of pictures: `https://HOST`, or with a port.
     case origins
+    /// Patterns of keys: one, or an array of them.
+    case patterns
     /// A string, or JSON that is sent as text.
     case message
     /// The name of a scale, or a scale.
@@ -201,6 +203,15 @@ enum Types {
             ? SourceName.reserved(text)
             : "\(UsageError.quoted(text)) is no name of an agent, which has \(AgentName.rule)"
     }
+
+    /// Patterns of keys; an option adds one.
+    static let patterns: SettingType<[String]> = {
+        var type = SettingType<[String]>(
+            .patterns, parse: { text throws(UsageError) in [try pattern(text)] }, tree: JSONTree.strings, read: patterns
+        )
+        type.combine = { all, more in all + more.filter { !all.contains($0) } }
+        return type
+    }()
 
     static let pointer = pointer(.pointer(orNull: false), "a JSON Pointer", null: nil, JSONPointer.parse) {
         .string($0.text)
@@ -388,6 +399,21 @@ extension Types {
             }
             return word
         }
+    }
+
+    private static func pattern(_ text: String) throws(UsageError) -> String {
+        guard try nonEmpty(text, "the key").utf8.count <= ItemChoice.longestPattern else {
+            throw UsageError("is longer than \(ItemChoice.longestPattern) bytes")
+        }
+        return text
+    }
+
+    /// Reads patterns of keys: a string or an array of them.
+    private static func patterns(_ node: ConfigNode) throws(UsageError) -> [String] {
+        if case .string = node.value { return [try pattern(try node.string(limit: ItemChoice.longestPattern))] }
+        let patterns = try unique(node, atMost: ItemChoice.mostPatterns, limit: ItemChoice.longestPattern, pattern)
+        guard !patterns.isEmpty else { throw UsageError("has no key; leave it out to take all items") }
+        return patterns
     }
 
     // Bound: origins of a source's pictures | 16 | wrong configuration, exit 2

@@ -279,6 +279,7 @@ package struct PastSeries: Sendable {
         case .data(let data) where isName(data.series): data.value
         case .latency(let sample) where isName(SeriesKind.latency.prefix + source): sample.ms
         case .memory(let sample) where isName(SeriesKind.memory.prefix + source): Double(sample.resident)
+        case .progress(let progress) where isName(SeriesKind.count.prefix + source): progress.items.map { Double($0) }
         default: nil
         }
     }

@@ -173,6 +173,7 @@ struct Quantity: Equatable {
         switch kind {
         case .latency: (text, self.unit) = (NumberText.milliseconds(value), "ms")
         case .memory: (text, self.unit) = NumberText.bytes(value)
+        case .count: (text, self.unit) = (NumberText.short(value), "")
         case .data, .text:
             text = unit == "ms" ? NumberText.milliseconds(value) : NumberText.short(value)
             self.unit = unit ?? ""

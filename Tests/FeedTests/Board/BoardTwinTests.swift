@@ -223,7 +223,9 @@ private struct TwinFeed {
         case 88..<92:
             return [
                 "\"type\":\"progress\"", from, "\"done\":\(pick([0, 5]))", "\"total\":\(pick(["9", "null", "-1"]))",
-            ]
+            ] + (chance(50) ? ["\"items\":\(pick(["0", "3", "null", "-1", "0.5"]))"] : [])
+                + (chance(50)
+                    ? ["\"gone\":\(pick(["[]", "[\"a\"]", "[\"b\",\"a\",\"a\"]", "null", "[1]", "\"a\""]))"] : [])
         case 92..<94: return ["\"type\":\"recovered\"", from, "\"down_s\":\(number())", "\"attempts\":\(pick([1, 7]))"]
         case 95..<96: return ["\"type\":\"lost\"", from, "\"from\":\(pick([1, 4]))", "\"to\":\(pick([0, 4, 90]))"]
         case 96..<97: return ["\"type\":\"peer\"", from] + peer()

@@ -101,14 +101,16 @@ extension Board {
 
     private func vectorSeries(_ index: Int, width: Duration, over range: Range<Timestamp>) -> VectorJSON {
         let series = series[index]
-        return .object([
+        var members: [String: VectorJSON] = [
             "name": .string(series.name), "source": .string(series.source), "count": .int(series.count),
             "newest": series.newest.map(\.vector) ?? .null, "events": .int(series.events),
             "event": series.event.map(\.vector) ?? .null,
             "trimmed": .bool(isTrimmed(index)), "points": .array(points(of: index).map(\.vector)),
             "window_lines": .array(series.windows.map(\.vector)),
             "windows": .array(windows(of: index, width: width, over: range).map(\.vector)),
-        ])
+        ]
+        if let time = series.goneAt { members["gone"] = .time(time) }
+        return .object(members)
     }
 }
 

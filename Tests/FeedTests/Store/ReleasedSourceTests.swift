@@ -258,8 +258,10 @@ import Testing
         var scene = Scene(decodes: false) { ($0.interval, $0.history, $0.series) = (.seconds(1), .seconds(2), 10) }
         let source = scene.register("s")
         for round in 0..<40 {
+            let first = scene.state.log.nextSequence
             try scene.publish((0..<10).map { "\(round)/\($0)" }, from: source)
-            scene.state.completeAnswer(of: source)
+            let answer = CompleteAnswer(Progress(done: 10, total: 10, page: 1), from: first, isReported: false)
+            try scene.publish([.answer(answer)], from: source)
             try scene.pass(4)
         }
         #expect(scene.state.counts.refusedSeries < 350)

@@ -63,6 +63,13 @@ struct Transcript: Sendable {
 
     init(decodes: Bool = true) { self.decodes = decodes }
 
+    /// The keys in each `progress` line that says what is gone.
+    var gone: [[String]] {
+        lines.compactMap {
+            if case .progress(let progress) = $0.body, !progress.gone.isEmpty { progress.gone } else { nil }
+        }
+    }
+
     /// The next number expected, and the last one had.
     var last: Int { (next ?? 1) - 1 }
 

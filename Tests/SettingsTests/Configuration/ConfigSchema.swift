@@ -185,6 +185,20 @@ enum ConfigSchema {
                 Member("uniqueItems", .boolean(true)),
                 Member("items", .object(string(512) + [Member("pattern", .string(SchemaPattern.origin))])),
             ]
+        case .patterns:
+            let pattern = string(ItemChoice.longestPattern)
+            return [
+                Member(
+                    "anyOf",
+                    .array([
+                        .object(pattern),
+                        .object([
+                            Member("type", .string("array")), Member("minItems", .integer(1)),
+                            Member("maxItems", .integer(ItemChoice.mostPatterns)),
+                            Member("uniqueItems", .boolean(true)), Member("items", .object(pattern)),
+                        ]),
+                    ]))
+            ]
         case .message, .nats: return []
         case .scale: return [Member("anyOf", .array([.object(string(64)), reference("scale")]))]
         }

@@ -93,6 +93,7 @@ enum ConfigTables {
         case .secret: "secret"
         case .basic: "object"
         case .tokens, .origins: "array of strings"
+        case .patterns: "string, or array of strings"
         case .message: "string, or any JSON"
         case .nats: "string or object"
         case .scale: "string or scale"

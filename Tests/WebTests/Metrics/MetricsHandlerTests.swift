@@ -158,11 +158,13 @@ import Testing
                 try stage.scrape().family("catwatch_window_age_seconds") == [
                     "{source=\"aqi\",series=\"aqi/Delhi\"} 86390"
                 ])
-            // A complete answer without it is an answer, three of them are the end of it.
-            for _ in 0..<2 { await stage.store.completeAnswer(of: aqi) }
-            #expect(try stage.scrape().family("catwatch_window_age_seconds").count == 1)
-            for _ in 0..<2 { await stage.store.completeAnswer(of: aqi) }
+            // A complete answer without it is the end of it.
+            await stage.store.answer([], of: aqi)
             #expect(try stage.scrape().family("catwatch_window_age_seconds").isEmpty)
+            await stage.store.answer([], of: aqi, items: 0)
+            #expect(try stage.scrape().family("catwatch_series_value") == ["{source=\"aqi\",series=\"count:aqi\"} 0"])
+            await stage.publish(1, key: Array("Delhi".utf8), from: aqi)
+            #expect(try stage.scrape().family("catwatch_series_value").count == 2)
         }
     }
 

@@ -35,7 +35,9 @@ extension Failure {
 extension Progress {
     init(_ members: borrowing LineMembers) throws(LineFault) {
         self.init(
-            done: try members.int(.done), total: try members.intIfAny(.total), page: try members.intIfAny(.page) ?? 0)
+            done: try members.int(.done), total: try members.intIfAny(.total), page: try members.intIfAny(.page) ?? 0,
+            items: try members.intIfAny(.items),
+            gone: try members.strings(.gone, atMost: Self.mostGone, bytes: Self.mostGoneBytes))
     }
 }
 

@@ -86,7 +86,7 @@ package enum LineDecoder {
         let bytes = line[line.startIndex + range.lowerBound..<line.startIndex + range.upperBound]
         let kept = try decode(bytes, isNested: true)
         switch kept.body {
-        case .data, .latency, .memory: return .kept(Line.Kept(run: run, line: kept, bytes: bytes))
+        case .data, .latency, .memory, .progress: return .kept(Line.Kept(run: run, line: kept, bytes: bytes))
         case .window(let newest) where newest.revision < 0:
             let windows = try bytes.withUnsafeBufferPointer { bytes throws(LineFault) in
                 try LineMembers.with(line: bytes) { members throws(LineFault) in try Line.Window.rows(members) }.value

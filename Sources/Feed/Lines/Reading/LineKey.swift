@@ -7,7 +7,7 @@ enum LineKey: UInt8, CaseIterable {
     case rssBytes, peakBytes, privateBytes
     case start, seconds, last, lastSeq, count, min, max, mean, band, trend, revision
     case code, message, attempt, retryInMs
-    case done, total, page
+    case done, total, page, items, gone
     case downS, attempts
     case format, run, filtered, intervalS, historyS, firstSeq, nextSeq, host, app
     case name, device, os, kernel, arch, version, started

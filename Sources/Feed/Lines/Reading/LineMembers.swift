@@ -204,6 +204,28 @@ struct LineMembers: ~Copyable {
         return elements
     }
 
+    /// The strings in the array at `key`; empty without an array.
+    func strings(_ key: LineKey, atMost most: Int, bytes mostBytes: Int) throws(LineFault) -> [String] {
+        guard let range = range(key), value(key) != nil else { return [] }
+        let fault = wrong(key, "an array of at most \(most) strings with \(mostBytes) bytes together")
+        var scanner = JSONScanner(bytes, at: range.lowerBound)
+        guard scanner.byte == UInt8(ascii: "["), (try? scanner.enter()) != nil else { throw fault }
+        var strings: [String] = []
+        var room = mostBytes
+        // The line was validated.
+        while (try? scanner.step(isFirst: strings.isEmpty)) == true {
+            let start = scanner.position
+            guard strings.count < most, scanner.byte == UInt8(ascii: "\""), (try? scanner.value()) != nil else {
+                throw fault
+            }
+            let string = JSONText.string(UnsafeBufferPointer(rebasing: bytes[start + 1..<scanner.position - 1]))
+            room -= string.utf8.count
+            guard room >= 0 else { throw fault }
+            strings.append(string)
+        }
+        return strings
+    }
+
     /// The rows of numbers at `key`, each with at least `count` numbers, of which the first `count` are returned.
     func rows(_ key: LineKey, of count: Int, atMost most: Int) throws(LineFault) -> [[Double]] {
         let fault = wrong(key, "at most \(most) arrays of \(count) numbers")

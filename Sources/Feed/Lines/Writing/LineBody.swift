@@ -58,11 +58,23 @@ extension Failure: LineBody {
 
 extension Progress: LineBody {
     static var type: StaticString { "progress" }
+    /// The quotes and the comma of a key take less than a byte's longest escape.
+    var textBytes: Int { gone.reduce(0) { $0 + $1.utf8.count + 1 } }
 
     func write(to writer: inout LineWriter) {
         writer.integer("done", done)
         writer.integer("total", total)
         writer.integer("page", page)
+        writer.integer("items", items)
+        guard let first = gone.first else { return }
+        writer.key("gone")
+        writer.raw("[")
+        writer.string(first)
+        for key in gone.dropFirst() {
+            writer.byte(UInt8(ascii: ","))
+            writer.string(key)
+        }
+        writer.byte(UInt8(ascii: "]"))
     }
 }
 

@@ -1,0 +1,84 @@
+package import Feed
+
+/// Patterns that choose items by their keys: `*` stands for any text.
+package struct ItemChoice: Sendable, Equatable {
+    // Bound: patterns of `only` | 1,000 of a source, 1,024 bytes each | wrong configuration, exit 2
+    package static let mostPatterns = 1_000
+    package static let longestPattern = 1_024
+
+    package let patterns: [String]
+    /// The patterns without `*`, by their text.
+    private let words: [Bytes: Int]
+    /// The other patterns, in pieces between each `*`.
+    private let globs: [(index: Int, pieces: [Bytes])]
+
+    package init(_ patterns: [String]) {
+        self.patterns = patterns
+        var words: [Bytes: Int] = [:]
+        var globs: [(index: Int, pieces: [Bytes])] = []
+        for (index, pattern) in patterns.enumerated() {
+            let pieces = Bytes(pattern.utf8).split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false)
+            if pieces.count == 1 { words[pieces[0]] = index } else { globs.append((index, pieces)) }
+        }
+        (self.words, self.globs) = (words, globs)
+    }
+
+    package static func == (left: ItemChoice, right: ItemChoice) -> Bool {
+        left.patterns.elementsEqual(right.patterns) { $0.utf8.elementsEqual($1.utf8) }
+    }
+
+    /// Whether an item with this key is chosen, which the patterns that match it note in `matches`.
+    package func includes(_ key: Bytes, noting matches: inout Matches) -> Bool {
+        var isChosen = false
+        if let index = words[key] {
+            matches.add(index)
+            isChosen = true
+        }
+        // A pattern that has matched needs no second look when the item is chosen already.
+        for (index, pieces) in globs where !(isChosen && matches.contains(index)) && Self.matches(key, pieces) {
+            matches.add(index)
+            isChosen = true
+        }
+        return isChosen
+    }
+
+    /// - Parameter pieces: at least two.
+    private static func matches(_ key: Bytes, _ pieces: [Bytes]) -> Bool {
+        let (first, last) = (pieces[0], pieces[pieces.count - 1])
+        guard key.count >= first.count + last.count, key.starts(with: first),
+            key.suffix(last.count).elementsEqual(last)
+        else { return false }
+        var rest = key.dropFirst(first.count).dropLast(last.count)
+        for piece in pieces[1..<pieces.count - 1] where !piece.isEmpty {
+            guard let range = rest.firstRange(of: piece) else { return false }
+            rest = rest[range.upperBound...]
+        }
+        return true
+    }
+
+    /// The patterns that have matched an item.
+    package struct Matches: Sendable, Equatable {
+        private var indices: Set<Int> = []
+
+        package init() {}
+
+        package func contains(_ index: Int) -> Bool { indices.contains(index) }
+        package mutating func add(_ index: Int) { indices.insert(index) }
+        package mutating func formUnion(_ other: Matches) { indices.formUnion(other.indices) }
+    }
+
+    /// Tells once of each pattern that matches nothing in a complete answer.
+    struct Report {
+        private var told = Matches()
+
+        /// - Returns: the failure to report; nil when there is nothing new.
+        mutating func failure(of choice: ItemChoice?, _ matches: Matches) -> Failure? {
+            guard let choice else { return nil }
+            let missing = choice.patterns.indices.filter { !matches.contains($0) && !told.contains($0) }
+            guard let first = missing.first else { return nil }
+            for index in missing { told.add(index) }
+            let more = missing.count > 1 ? " and \(missing.count - 1) more of its patterns match" : " matches"
+            return Failure(.config, "only: \"\(choice.patterns[first])\"\(more) the key of no item")
+        }
+    }
+}
