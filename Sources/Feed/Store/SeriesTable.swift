@@ -183,7 +183,7 @@ package struct SeriesTable: Sendable {
     }
 
     /// The series of data with values, or without, that has the same source and key as this one; nil without a key.
-    func twin(of index: Int) -> Int? {
+    func keyedTwin(of index: Int) -> Int? {
         guard entries[index].offset >= 0 else { return nil }
         let kind: SeriesKind = entries[index].kind == .text ? .data : .text
         let offset = entries[index].offset
@@ -197,18 +197,18 @@ package struct SeriesTable: Sendable {
     /// Whether the newest thing known of a series, with values or without, is that it is gone.
     func isGone(_ index: Int) -> Bool {
         if entries[index].newest < 0 { return true }
-        return entries[index].newest == 0 && twin(of: index).map { entries[$0].newest < 0 } ?? false
+        return entries[index].newest == 0 && keyedTwin(of: index).map { entries[$0].newest < 0 } ?? false
     }
 
     /// Marks a series as there, with values or without, as another agent or an earlier run says.
     mutating func recall(_ index: Int, sequence: Int = 0) {
         entries[index].newest = sequence
-        if let twin = twin(of: index), entries[twin].newest < 0 { entries[twin].newest = 0 }
+        if let twin = keyedTwin(of: index), entries[twin].newest < 0 { entries[twin].newest = 0 }
     }
 
     /// Whether there was a line of a series in this run, with values or without.
     func isHeard(_ index: Int) -> Bool {
-        entries[index].newest > 0 || twin(of: index).map { entries[$0].newest > 0 } ?? false
+        entries[index].newest > 0 || keyedTwin(of: index).map { entries[$0].newest > 0 } ?? false
     }
 
     /// Marks the series of a source as gone that have a key and no line from `first` on, with values or without, and are
@@ -222,7 +222,7 @@ package struct SeriesTable: Sendable {
         while index >= 0 {
             let newest = entries[index].newest
             if newest >= 0, newest < first {
-                let twin = twin(of: index)
+                let twin = keyedTwin(of: index)
                 if twin.map({ entries[$0].newest < first }) ?? true {
                     entries[index].newest = -sequence
                     if let twin { entries[twin].newest = -sequence }

@@ -180,6 +180,9 @@ struct Quantity: Equatable {
         }
     }
 
+    /// A word in place of a number.
+    init(word: String) { (text, unit) = (word, "") }
+
     /// `106`, `41.0 ms`
     var whole: String { unit.isEmpty ? text : text + " " + unit }
 }

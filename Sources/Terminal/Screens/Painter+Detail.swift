@@ -40,7 +40,10 @@ extension Painter {
             if grid.columns >= 60 { right.append((" " + look.name, look.style)) }
         }
         if let arrow = look.arrow { right.append((" \(Character(arrow.glyph))", arrow.style)) }
-        if !look.age.isEmpty {
+        if look.series.event?.word != nil, grid.columns >= 40 { right.append(("  " + look.change, theme.muted)) }
+        if !look.gone.isEmpty {
+            right.append(("  " + look.gone, theme.warning))
+        } else if !look.age.isEmpty {
             var text = "  " + look.age + (grid.columns >= 60 ? " ago" : "")
             // An item's own time may be older than the answer that it came with.
             if grid.columns >= 80, let time = look.series.newestTime,

@@ -99,13 +99,15 @@ extension Painter {
         let model = past.map { pastModel($0) } ?? liveModel(index, windows)
         let hasTime = area.count >= 6
         let hasNumbers = area.count >= 5
-        let rows =
+        var rows =
             area.lowerBound..<max(area.upperBound - (hasTime ? 2 : 0) - (hasNumbers ? 1 : 0), area.lowerBound + 1)
+        let isWord = series.event?.word != nil
+        if isWord { rows = rows.prefix(3) }
         let axis = ValueAxis(
             model.samples.flatMap { [$0.minimum, $0.maximum] }, fixed: state.range, isLog: state.isLog,
             count: max(rows.count / 3, 2))
         let labels = axis.marks.map { (mark: $0, text: label($0, axis, series)) }
-        let labelWidth = grid.columns >= 40 ? min(labels.map { $0.text.columns }.max() ?? 0, 12) : 0
+        let labelWidth = grid.columns >= 40 && !isWord ? min(labels.map { $0.text.columns }.max() ?? 0, 12) : 0
         let left = labelWidth > 0 ? labelWidth + 3 : 0
         var frame = GraphFrame(
             axis: axis, left: left, columns: max(grid.columns - left - 2, 1), rows: rows, start: model.times.lowerBound,
@@ -121,12 +123,45 @@ extension Painter {
                 grid.put(glyph: "┤", row: row, column: left - 1, style: theme.faint)
             }
         }
-        paintBands(series, frame)
-        paintLine(series, model, frame)
+        if isWord {
+            paintStrip(series, model, frame)
+        } else {
+            paintBands(series, frame)
+            paintLine(series, model, frame)
+        }
         paintErrors(model, frame)
         paintScrub(frame)
         if hasTime { paintTimes(frame, model.width, row: rows.upperBound) }
-        if hasNumbers { paintNumbers(series, model, frame, row: area.upperBound - 1) }
+        if hasNumbers { paintNumbers(series, model, frame, row: rows.upperBound + (hasTime ? 2 : 0)) }
+    }
+
+    /// Paints the words of the windows, each from where it begins, on the colour of its band.
+    private mutating func paintStrip(_ series: BoardSeries, _ model: GraphModel, _ frame: GraphFrame) {
+        let scale = bands(series)
+        let isStale = isStale(series) || series.goneAt != nil
+        let middle = frame.rows.lowerBound + frame.rows.count / 2
+        var free = frame.left
+        var (word, end) = ("", Int64.min)
+        for window in model.windows {
+            let first = max(frame.left + frame.x(window.start.microseconds) / 2, free)
+            let last = frame.left + frame.x(window.start.microseconds.addingSaturated(window.width)) / 2
+            let columns = first..<min(max(last, first + 1), frame.left + frame.columns)
+            guard !columns.isEmpty else { continue }
+            if first > free, end > .min {
+                for column in free..<first { grid.put(glyph: "·", row: middle, column: column, style: theme.faint) }
+            }
+            let band = scale.map { $0.bands[$0.index(of: window.last)] }
+            let isOff = band == nil && window.last == 0
+            let color = isStale ? theme.stale : isOff ? theme.faint : band.map { theme.band($0) } ?? theme.accent
+            for row in frame.rows { grid.fill(row: row, columns: columns, with: "█", style: color) }
+            let new = series.word(for: window.last, scale) ?? ""
+            // The rest of the time may be of this word too, so it may be longer than this window.
+            if new != word || window.start.microseconds > end {
+                let badge = isStale ? theme.stale.with(.inverse) : band.map { theme.badge($0) } ?? color.with(.inverse)
+                labels.append((columns.lowerBound, new, badge))
+            }
+            (word, end, free) = (new, window.start.microseconds.addingSaturated(window.width), columns.upperBound)
+        }
     }
 
     /// The times of a series' graph, in microseconds: the chosen span, or the history. A younger series without a

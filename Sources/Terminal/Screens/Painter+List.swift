@@ -72,13 +72,14 @@ extension Painter {
         var hasText = false
         var longestBand = 0
         var hasBadge = false
-        var (valueWidth, unitWidth) = (0, 0)
+        var (valueWidth, unitWidth, changeWidth) = (0, 0, 8)
         for case .series(let row, _) in rows {
             let (prefix, rest) = label(row)
             longestName = max(longestName, prefix.columns + rest.columns)
             if let quantity = row.quantity {
                 valueWidth = max(valueWidth, quantity.text.columns)
                 unitWidth = max(unitWidth, quantity.unit.columns)
+                changeWidth = min(max(changeWidth, row.change.columns), 10)
                 hasText = hasText || row.series.text?.isEmpty == false
             }
             if row.letter != nil {
@@ -92,12 +93,12 @@ extension Painter {
             for band in scale.bands { longestBand = max(longestBand, band.name.columns) }
         }
         let hasValues = valueWidth > 0
-        if hasValues { columns.value.width = min(max(valueWidth, width >= 40 ? 7 : 3), 12) }
+        if hasValues { columns.value.width = min(max(valueWidth, width >= 40 ? 7 : 3), width >= 80 ? 20 : 12) }
         if width >= 30 { columns.unit.width = min(unitWidth, 9) }
         if hasBadge, width >= 30 { columns.badge.width = 3 }
         if hasBadge, width >= 100 { columns.band.width = min(longestBand, 14) }
         if hasValues, width >= 24 { columns.arrow.width = 1 }
-        if hasValues, width >= 72 { columns.change.width = 8 }
+        if hasValues, width >= 72 { columns.change.width = changeWidth }
         if width >= 80, hasRhythms { columns.rhythm.width = 5 }
         // Those behind the sparkline, each with a blank before it.
         let order: [WritableKeyPath<ListColumns, ListColumn>] = [
@@ -164,7 +165,7 @@ extension Painter {
         if columns.badge.width > 0 { put("band", theme.faint, row: row, column: columns.badge.start) }
         if columns.change.width > 0 {
             let change = mark(.change, "change")
-            put(change.text, row: row, endingAt: columns.change.end, style: change.style, width: 8)
+            put(change.text, row: row, endingAt: columns.change.end, style: change.style, width: columns.change.width)
         }
         if columns.rhythm.width > 0 { put("each", theme.faint, row: row, column: columns.rhythm.start) }
         let age = mark(.age, "age")
@@ -202,9 +203,16 @@ extension Painter {
         let strong = isStrong ? look(theme.text).with(.bold) : look(theme.text)
         let (prefix, rest) = label(item)
         put([(prefix, quiet), (rest, strong)], row: row, column: columns.name, width: columns.nameWidth)
-        put(
-            item.age, row: row, endingAt: columns.age.end, style: item.isStale ? theme.warning : quiet,
-            width: columns.age.width)
+        let end = columns.age.end
+        if item.gone.isEmpty {
+            let style = item.isStale ? theme.warning : quiet
+            put(item.age, row: row, endingAt: end, style: style, width: columns.age.width)
+        }
+        defer {
+            // Over the columns for what changes, where there are some.
+            let text = columns.change.width > 0 || columns.value.width == 0 ? item.gone : String(item.gone.prefix(4))
+            put(text, row: row, endingAt: end, style: theme.warning, width: text.columns)
+        }
         put(item.rhythm, row: row, endingAt: columns.rhythm.end, style: theme.faint, width: columns.rhythm.width)
         guard let quantity = item.quantity else {
             let start = columns.spark > 0 ? columns.spark : columns.name + columns.nameWidth + 1
@@ -220,10 +228,11 @@ extension Painter {
             put(item.badge.map { ($0.text, look($0.style)) }, row: row, column: columns.badge.start, width: 3)
             put(item.name, look(item.style), row: row, column: columns.band.start, width: columns.band.width)
         }
-        if columns.arrow.width > 0, let arrow = item.arrow {
+        if columns.arrow.width > 0, item.gone.isEmpty, let arrow = item.arrow {
             grid.put(glyph: arrow.glyph, row: row, column: columns.arrow.start, style: look(arrow.style))
         }
-        put(item.change, row: row, endingAt: columns.change.end, style: quiet, width: columns.change.width)
+        let change = item.gone.isEmpty ? item.change : ""
+        put(change, row: row, endingAt: columns.change.end, style: quiet, width: columns.change.width)
         if let text = item.series.text {
             put(text, quiet, row: row, column: columns.text.start, width: columns.text.width)
         }
@@ -242,9 +251,15 @@ extension Painter {
                 case .before: break
                 case .missing: grid.put(glyph: "·", row: row, column: column, style: theme.faint)
                 case .level(let level, let value):
-                    let style =
-                        item.isStale
-                        ? theme.stale : scale.map { theme.band($0.bands[$0.index(of: value)]) } ?? theme.accent
+                    let place = scale?.index(of: value)
+                    var style = scale.map { theme.band($0.bands[$0.index(of: value)]) } ?? theme.accent
+                    var level = level
+                    if item.series.event?.word != nil {
+                        let isOff = scale == nil && value == 0
+                        level = Sparkline.level(ofBand: place ?? (isOff ? 0 : 1), of: scale?.bands.count ?? 2)
+                        if isOff { style = theme.faint }
+                    }
+                    if item.isStale { style = theme.stale }
                     grid.put(glyph: Sparkline.blocks[level], row: row, column: column, style: style)
                 }
             }

@@ -184,7 +184,10 @@ struct Painter {
         var name = ""
         var style = Style.plain
         var arrow: (glyph: Unicode.Scalar, style: Style)?
+        /// The change of the number, or how long there has been this word.
         var change = ""
+        /// When it went, if it did.
+        var gone = ""
         var age = ""
         /// The period of a source with a longer rhythm than the agent's windows.
         var rhythm = ""
@@ -257,7 +260,13 @@ struct Painter {
         if let direction = standing.direction {
             look.arrow = (direction == .up ? "↑" : "↓", theme.course(standing.course))
         }
-        if let newest = series.newest {
+        look.gone = standing.gone(at: agentNow, offset: utcOffset)
+        look.isStale = look.isStale || !look.gone.isEmpty
+        if let word = standing.word {
+            look.quantity = Quantity(word: word)
+            look.change = standing.held(at: agentNow)
+            if look.name == word { look.name = "" }
+        } else if let newest = series.newest {
             let quantity = Quantity(newest.value, series.kind, unit: unit(series))
             look.quantity = quantity
             look.change = standing.changeText(quantity, series.kind, unit: unit(series))

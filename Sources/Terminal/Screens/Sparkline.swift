@@ -15,6 +15,9 @@ struct Sparkline {
 
     var slots: [Slot]
 
+    /// The height of a word's block, from the first band to the last, so that it can be told without colours.
+    static func level(ofBand place: Int, of count: Int) -> Int { count > 1 ? 3 + place * 4 / (count - 1) : 7 }
+
     static let blocks: [Unicode.Scalar] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 
     /// - Parameters:

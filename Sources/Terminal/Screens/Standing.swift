@@ -14,6 +14,11 @@ struct Standing: Equatable {
         case better, worse
     }
 
+    /// The word that the newest value stands for, and since when the series has it.
+    private(set) var word: String?
+    private var since: Timestamp?
+    /// When a complete answer of its source no longer had it; nil while it is there.
+    private var goneAt: Timestamp?
     /// The index of the band; nil when there are none, or only its name is known.
     private(set) var band: Int?
     private(set) var name = ""
@@ -30,10 +35,13 @@ struct Standing: Equatable {
     ///   - scale: the bands of the source's own values; latencies and memory have none.
     ///   - windows: the series' windows, ascending, of `width` microseconds.
     init(_ series: BoardSeries, _ scale: BandScale?, _ windows: [BoardWindow], width: Int64) {
+        goneAt = series.goneAt
         guard let newest = series.newest else { return }
+        (word, since) = (series.event?.word, series.event?.since)
         let index = Window.index(of: newest.time, width: width)
         let before = windows.last { Window.index(of: $0.start, width: width) < index }
-        if let before {
+        // The number of a word means nothing to a person.
+        if let before, word == nil {
             let change = newest.value - before.last
             if change.isFinite { self.change = change }
             direction = newest.value > before.last ? .up : newest.value < before.last ? .down : nil
@@ -54,6 +62,14 @@ struct Standing: Equatable {
         }
     }
 
+    /// How long the series has had its word: `for 4m12s`; empty without one.
+    func held(at now: Timestamp) -> String { since.map { "for " + NumberText.age(now - $0) } ?? "" }
+
+    /// When the series went: `gone 14:03`; empty while it is there.
+    func gone(at now: Timestamp, offset: Int) -> String {
+        goneAt.map { "gone " + NumberText.moment($0, now: now, offset: offset) } ?? ""
+    }
+
     /// The change as shown behind `quantity`, the newest value; empty when it is too small to show.
     func changeText(_ quantity: Quantity, _ kind: SeriesKind, unit: String?) -> String {
         guard let change else { return "" }
@@ -65,6 +81,12 @@ struct Standing: Equatable {
 }
 
 extension BoardSeries {
+    /// The word for a value of a series whose newest value has one.
+    func word(for value: Double, _ scale: BandScale?) -> String? {
+        guard event?.word != nil else { return nil }
+        return scale.map { $0.bands[$0.index(of: value)].name } ?? (value != 0 ? "true" : "false")
+    }
+
     /// The name's prefix, up to its key, and the rest.
     var nameParts: (prefix: String, rest: String) {
         let prefix = name.utf8.starts(with: (source + "/").utf8) ? source + "/" : kind.prefix
