@@ -314,7 +314,7 @@ package struct FeedState: ~Copyable, Sendable {
     private mutating func follow(
         _ word: [UInt8]?, in index: Int, at time: Timestamp, since said: Timestamp?, isEarlier: Bool = false
     ) -> Timestamp {
-        guard let values = series[index].kind == .text ? series.keyedTwin(of: index) : index else { return time }
+        guard let values = series[index].kind == .text ? series.twin(of: index) : index else { return time }
         if words.knows(values) { return words.follow(word, of: values, at: time, since: said) }
         guard let word else {
             // The words that the flag stands for went with their series.
@@ -325,7 +325,7 @@ package struct FeedState: ~Copyable, Sendable {
         var last: Timestamp?
         let isOfRun = currentMember < 0 && remote == nil && !isEarlier
         if !isEarlier, let newest = series[values].ring.newest, newest.lastSequence > 0 { last = newest.lastTime }
-        if let text = series.keyedTwin(of: values) {
+        if let text = series.twin(of: values) {
             series[text].hasWords = true
             if let time = newestTime(of: text, isOfRun: isOfRun) { last = max(last ?? time, time) }
         }
@@ -342,14 +342,14 @@ package struct FeedState: ~Copyable, Sendable {
     /// have had events already.
     private mutating func restoreWord(of data: Line.Data, in index: Int, at time: Timestamp) {
         let word = data.word.map { Array($0.utf8) }
-        guard remote == nil, let values = series[index].kind == .text ? series.keyedTwin(of: index) : index,
+        guard remote == nil, let values = series[index].kind == .text ? series.twin(of: index) : index,
             words.knows(values)
         else {
             _ = follow(word, in: index, at: time, since: data.since, isEarlier: true)
             return
         }
         guard let word, let since = data.since else { return words.interrupt(values, at: time) }
-        let text = series.keyedTwin(of: values).flatMap { newestTime(of: $0, isOfRun: false) }
+        let text = series.twin(of: values).flatMap { newestTime(of: $0, isOfRun: false) }
         if text.map({ $0 <= time }) ?? true { words.extend(values, by: word, since: since) }
     }
 

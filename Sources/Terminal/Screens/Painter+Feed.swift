@@ -3,32 +3,21 @@ internal import Reactor
 
 extension Painter {
     mutating func paintFeed(_ body: Range<Int>) {
-        let wanted = state.filter.lowercased()
-        let all = board.lines
-        // Backwards from the newest line, no further than visible.
-        let most = state.feedBack + body.count
-        var lines: [BoardLine] = []
-        for line in all.reversed() {
-            if let type = state.feedType, line.type != type { continue }
-            if !wanted.isEmpty, !matches(line, wanted) { continue }
-            lines.append(line)
-            if lines.count == most { break }
-        }
-        state.feedBack = min(state.feedBack, max(lines.count - body.count, 0))
-        let shown = lines.dropFirst(state.feedBack).prefix(body.count)
+        let rows = FeedRows(
+            board.lines, type: state.feedType, source: state.feedSource, filter: ListFilter(state.filter)
+        ).rows
+        state.feedBack = min(state.feedBack, max(rows.count - body.count, 0))
+        let shown = rows.dropLast(state.feedBack).suffix(body.count)
         guard !shown.isEmpty else {
             put("no such lines yet", theme.muted, row: body.lowerBound + body.count / 3, column: 2)
             return
         }
         let longest = shown.map { subject($0).columns }.max() ?? 0
         let subjectWidth = min(max(longest, 16), grid.columns >= 100 ? 32 : 20)
-        var row = body.lowerBound + shown.count - 1
-        for line in shown {
-            paint(line, subjectWidth, row: row)
-            row -= 1
-        }
-        if state.feedBack > 0 || state.feedType != nil {
-            var text = state.feedType.map { " \($0) only " } ?? ""
+        for (offset, row) in shown.enumerated() { paint(row, subjectWidth, row: body.lowerBound + offset) }
+        let only = [state.feedSource, state.feedType].compactMap(\.self)
+        if state.feedBack > 0 || !only.isEmpty {
+            var text = only.isEmpty ? "" : " \(only.joined(separator: ", ")) only "
             if state.feedBack > 0 { text += " \(state.feedBack) newer below " }
             put(
                 text, row: body.upperBound - 1, endingAt: grid.columns - 1, style: theme.warning.with(.inverse),
@@ -36,20 +25,27 @@ extension Painter {
         }
     }
 
-    private func matches(_ line: BoardLine, _ wanted: String) -> Bool {
-        [line.type, line.source, line.series, line.text, line.code].contains { text in
-            text?.lowercased().holds(wanted) == true
+    /// The subject of a row: a source, a series, or a type of line and its source.
+    private func subject(_ row: FeedRows.Row) -> String {
+        switch row {
+        case .items(let lines): lines[0].source
+        case .line(let line): subject(line)
         }
     }
 
-    /// The subject of a line: a series, or a type of line and its source.
     private func subject(_ line: BoardLine) -> String {
         if let series = line.series, line.type != "window" { return series }
         return line.type + " " + (line.series ?? line.source)
     }
 
-    private mutating func paint(_ line: BoardLine, _ subjectWidth: Int, row: Int) {
+    private mutating func paint(_ item: FeedRows.Row, _ subjectWidth: Int, row: Int) {
         let isWide = grid.columns >= 60
+        let line: BoardLine
+        switch item {
+        case .line(let single): line = single
+        // Items of an answer may have times of their own: the newest line is at its end.
+        case .items(let lines): line = lines[lines.count - 1]
+        }
         let isError = line.type == "error"
         let isQuiet = ["window", "latency", "memory", "agent", "progress"].contains(line.type)
         let style = isError ? theme.bad : isQuiet ? theme.muted : theme.text
@@ -59,10 +55,22 @@ extension Painter {
             column += put(time, theme.faint, row: row, column: column) + 2
         }
         if isWide {
-            put(subject(line), isQuiet || isError ? style : theme.muted, row: row, column: column, width: subjectWidth)
+            put(subject(item), isQuiet || isError ? style : theme.muted, row: row, column: column, width: subjectWidth)
             column += subjectWidth + 2
         }
-        put(words(line, style, isWide: isWide), row: row, column: column, width: grid.columns - column - 1)
+        var pieces: [Piece]
+        if case .items(let lines) = item {
+            pieces = isWide ? [] : [(line.source + "  ", theme.muted)]
+            pieces += [("\(lines.count) items", theme.title), ("  ", theme.text)]
+            // No more than may be visible.
+            for (place, line) in lines.prefix(20).enumerated() {
+                pieces.append(((place > 0 ? ", " : "") + FeedRows.key(line), theme.muted))
+            }
+            if lines.count > 20 { pieces.append((", …", theme.muted)) }
+        } else {
+            pieces = words(line, style, isWide: isWide)
+        }
+        put(pieces, row: row, column: column, width: grid.columns - column - 1)
     }
 
     /// The journal's record of the previous run.

@@ -115,6 +115,8 @@ extension Painter {
         frame.last =
             model.isGrowing ? min(max(frame.x(agentNow.microseconds), 0), frame.columns * 2 - 1) : frame.columns * 2 - 1
 
+        if let time = state.scrubTime { state.scrub = min(max(frame.last - frame.x(time.microseconds), 0), 2_000) }
+
         if labelWidth > 0 {
             for row in rows { grid.put(glyph: "│", row: row, column: left - 1, style: theme.faint) }
             for (mark, text) in labels where 0...1 ~= axis.position(of: mark) {
@@ -140,6 +142,7 @@ extension Painter {
         let scale = bands(series)
         let isStale = isStale(series) || series.goneAt != nil
         let middle = frame.rows.lowerBound + frame.rows.count / 2
+        var labels: [(column: Int, text: String, style: Style)] = []
         var free = frame.left
         var (word, end) = ("", Int64.min)
         for window in model.windows {
@@ -161,6 +164,11 @@ extension Painter {
                 labels.append((columns.lowerBound, new, badge))
             }
             (word, end, free) = (new, window.start.microseconds.addingSaturated(window.width), columns.upperBound)
+        }
+        for (place, label) in labels.enumerated() {
+            let room = (place + 1 < labels.count ? labels[place + 1].column : free) - label.column
+            let text = label.text.columns <= room ? label.text : String(label.text.prefix(1))
+            put(text, label.style, row: middle, column: label.column, width: room)
         }
     }
 
@@ -350,7 +358,10 @@ extension Painter {
         _ series: BoardSeries, _ model: GraphModel, _ frame: GraphFrame, row: Int
     ) {
         let windows = model.windows
-        func text(_ value: Double) -> String { Quantity(value, series.kind, unit: unit(series)).text }
+        let isWord = series.event?.word != nil
+        func text(_ value: Double) -> String {
+            series.word(for: value, bands(series)) ?? Quantity(value, series.kind, unit: unit(series)).text
+        }
         var pieces = pastPieces
         func add(_ label: String, _ value: String) {
             pieces += [(label + " ", theme.muted), (value, theme.text), ("   ", theme.text)]
@@ -366,9 +377,11 @@ extension Painter {
             let index = Window.index(of: Timestamp(microseconds: time), width: model.width)
             if let window = windows.first(where: { Window.index(of: $0.start, width: model.width) == index }) {
                 add("window: last", text(window.last))
-                add("min", text(window.minimum))
-                add("mean", text(window.mean))
-                add("max", text(window.maximum))
+                if !isWord {
+                    add("min", text(window.minimum))
+                    add("mean", text(window.mean))
+                    add("max", text(window.maximum))
+                }
                 add("n", "\(window.count)")
             } else {
                 pieces.append(("nothing in this window", theme.muted))
@@ -385,9 +398,11 @@ extension Painter {
                 mean += (window.mean - mean) * Double(window.count) / count
             }
             if let newest = series.newest { add("last", text(newest.value)) }
-            add("min", text(low))
-            add("mean", text(min(max(mean, low), high)))
-            add("max", text(high))
+            if !isWord {
+                add("min", text(low))
+                add("mean", text(min(max(mean, low), high)))
+                add("max", text(high))
+            }
             add("n", NumberText.short(count))
             if state.isLog { pieces.append(("log   ", theme.warning)) }
             if state.range != nil { pieces.append(("range fixed   ", theme.warning)) }

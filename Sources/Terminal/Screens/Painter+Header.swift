@@ -168,14 +168,16 @@ extension Painter {
         var hints: [(String, String)]
         switch state.screen {
         case .list:
+            let isHeading = chosen.map { if case .heading = order.rows[$0] { true } else { false } } ?? false
             hints = [
-                ("↑↓", "choose"), ("Enter", "open"), ("s", "sort"), ("/", "filter"), pause, ("+-", "width"),
+                ("↑↓", "choose"), isHeading ? ("←→", "fold") : ("Enter", "open"), ("s", "sort"), ("/", "filter"), pause,
+                ("+-", "width"),
                 ("[]", "history"), ("r", "refresh"),
             ]
         case .detail:
             hints = [
-                ("Esc", "back"), ("←→", "read"), ("↑↓", "series"), ("+-", "width"), ("[]", "history"), ("L", "log"),
-                ("y", "fix"), pause,
+                ("Esc", "back"), ("←→", "read"), ("↑↓", "series"), ("+-", "width"), ("[]", "history"),
+                ("@", "go to"), ("L", "log"), ("y", "fix"), pause,
             ]
             if let chosen = state.series.map({ board.series[$0] }), runs.sources[chosen.source] != nil {
                 hints.insert(contentsOf: [("n", "run"), ("S", "summary")], at: 1)
@@ -183,7 +185,8 @@ extension Painter {
         case .metrics:
             hints = [("↑↓", "scroll"), pause, ("Tab", "next"), ("r", "refresh")]
             if !board.agents.isEmpty { hints.insert(("/", "filter"), at: 1) }
-        case .feed: hints = [("↑↓", "scroll"), ("Enter", "newest"), ("f", "type"), ("/", "filter"), pause]
+        case .feed:
+            hints = [("↑↓", "scroll"), ("Enter", "newest"), ("f", "type"), ("F", "source"), ("/", "filter"), pause]
         }
         if playback != nil {
             hints.removeAll { $0 == pause }
@@ -229,6 +232,12 @@ extension Painter {
                 [
                     (" F(0) to F(N), N = ", theme.accent), (text, theme.text), ("█", theme.accent),
                     ("  digits, up to \(PollRequest.mostN); Enter runs, Esc leaves", theme.faint),
+                ], row: row, column: 0)
+        case .time(let text):
+            put(
+                [
+                    (" go to: ", theme.accent), (text, theme.text), ("█", theme.accent),
+                    ("  14:03, 1h, yesterday 08:00; Enter goes, Esc leaves", theme.faint),
                 ], row: row, column: 0)
         case nil: break
         }

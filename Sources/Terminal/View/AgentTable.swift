@@ -24,14 +24,12 @@ struct AgentTable: Sendable {
     }
 
     /// - Parameters:
-    ///   - filter: a part of an agent's name or its machine's.
+    ///   - filter: parts of an agent's name or its machine's; see `ListFilter`.
     ///   - now: the local time.
     init(_ board: Board, filter: String, at now: Timestamp) {
         made = (filter, board.agents.count, now)
-        let wanted = filter.lowercased()
-        func isShown(_ agent: ShownAgent) -> Bool {
-            wanted.isEmpty || agent.name.lowercased().holds(wanted) || agent.host.name.lowercased().holds(wanted)
-        }
+        let wanted = ListFilter(filter)
+        func isShown(_ agent: ShownAgent) -> Bool { wanted.matches(agent.name) || wanted.matches(agent.host.name) }
         rows = board.agents.indices.filter { isShown(board.agents[$0]) }
             .map { (rank: Self.rank(board.agents[$0]), index: $0) }
             .sorted { left, right in

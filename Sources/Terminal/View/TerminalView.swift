@@ -43,6 +43,8 @@ package struct TerminalView: Sendable {
     package var playback: Playback?
     /// Whether a person can press keys: hints and the selection are shown only then.
     package var hasKeys = true
+    /// Reads a time as people write it, for the local time `now`; nil for what is none.
+    package var readTime: @Sendable (_ text: String, _ now: Timestamp) -> Timestamp? = { _, _ in nil }
     /// The offset of local time from UTC, in seconds.
     package var utcOffset = 0
 
@@ -167,6 +169,7 @@ package struct TerminalView: Sendable {
         state.detailTop = painter.state.detailTop
         state.metricsTop = painter.state.metricsTop
         state.feedBack = painter.state.feedBack
+        if state.scrubTime != nil { state.scrub = painter.state.scrub }
         return painter.grid
     }
 
@@ -220,7 +223,7 @@ package struct TerminalView: Sendable {
         case .control("l"): return .redraw
         default: break
         }
-        if state.prompt != nil { return type(key) }
+        if state.prompt != nil { return type(key, now: now) }
         if state.showsHelp {
             if key == .character("q") { return .quit }
             state.showsHelp = false
@@ -267,7 +270,9 @@ package struct TerminalView: Sendable {
         case "y": state.range = state.range == nil ? visibleRange : nil
         case "s": state.sort = state.sort.next
         case "/": state.prompt = .filter(state.filter)
-        case "f": if state.screen == .feed { changeFeedType() }
+        case "f": if state.screen == .feed { change(\.feedType, of: \.type) }
+        case "F": if state.screen == .feed { change(\.feedSource, of: \.source) }
+        case "@": if state.screen == .detail { state.prompt = .time("") }
         case "n": if calculator != nil { state.prompt = .number("") }
         case "S": if !runs.sources.isEmpty { state.showsRuns.toggle() }
         default: break
@@ -277,7 +282,7 @@ package struct TerminalView: Sendable {
 
     // MARK: Typing
 
-    private mutating func type(_ key: Key) -> Action? {
+    private mutating func type(_ key: Key, now: Timestamp) -> Action? {
         switch key {
         case .character(let scalar): append(String(Character(scalar)))
         case .paste(let text): append(text)
@@ -285,6 +290,7 @@ package struct TerminalView: Sendable {
             switch state.prompt {
             case .filter(let text): setFilter(String(text.dropLast()))
             case .number(let text): state.prompt = .number(String(text.dropLast()))
+            case .time(let text): state.prompt = .time(String(text.dropLast()))
             case nil: break
             }
         case .escape:
@@ -296,6 +302,7 @@ package struct TerminalView: Sendable {
             if case .number(let text) = prompt, let n = Int(text), let source = calculator {
                 return .calculate(source: source, n: n)
             }
+            if case .time(let text) = prompt, !text.isEmpty { goTo(text, now: now) }
         case .up: move(-1)
         case .down: move(1)
         default: break
@@ -312,6 +319,9 @@ package struct TerminalView: Sendable {
             let digits = (old + text).unicodeScalars.filter { 0x30...0x39 ~= $0.value }
             let most = String(PollRequest.mostN).utf8.count
             state.prompt = .number(String(String.UnicodeScalarView(digits.prefix(most))))
+        case .time(let old):
+            let added = text.unicodeScalars.filter { !Sanitizer.isHidden($0) }
+            state.prompt = .time(String((old + String(String.UnicodeScalarView(added))).prefix(40)))
         case nil: break
         }
     }
@@ -360,10 +370,10 @@ package struct TerminalView: Sendable {
         } else if state.reach != nil {
             stayHere()
         } else if state.screen == .list || state.screen == .feed || !shown.agents.isEmpty,
-            !state.filter.isEmpty || state.feedType != nil
+            !state.filter.isEmpty || state.feedType != nil || state.feedSource != nil
         {
             state.filter = ""
-            state.feedType = nil
+            (state.feedType, state.feedSource) = (nil, nil)
         } else if state.screen != .list {
             show(.list)
         }
@@ -402,7 +412,7 @@ package struct TerminalView: Sendable {
     private mutating func fold(_ isFolded: Bool) {
         guard let row = chosenRow, case .heading(let group) = order.rows[row] else { return }
         if ListFilter(state.filter).isEmpty {
-            state.fold(order.groups[group], isFolded)
+            state.fold(order.groups[group].name, isFolded)
         } else {
             show(notice: "a filter shows all that matches")
         }
@@ -423,6 +433,7 @@ package struct TerminalView: Sendable {
             // Without a cursor, the first step to the left puts it at the right end.
             let next = state.scrub.map { $0 - step } ?? (step < 0 ? 0 : -1)
             state.scrub = next < 0 ? nil : min(next, 2_000)
+            state.scrubTime = nil
         case .metrics, .feed: break
         }
     }
@@ -464,6 +475,7 @@ package struct TerminalView: Sendable {
         let all = shown.history
         if state.screen == .detail, state.span == nil {
             let own = chosen?.span.history ?? all
+            if step > 0, !hasJournal { show(notice: Self.noJournal) }
             // A span within the agent's history would change nothing of a longer one.
             if changeReach(step, beyond: max(own, all)) || own > all { return }
         }
@@ -495,14 +507,38 @@ package struct TerminalView: Sendable {
         if state.screen == .detail { state.scrub = nil }
     }
 
-    private mutating func changeFeedType() {
-        var types: [String] = []
-        for line in shown.lines where !types.contains(line.type) { types.append(line.type) }
-        types.sort()
-        let index = state.feedType.flatMap { types.firstIndex(of: $0) } ?? -1
-        state.feedType = index + 1 < types.count ? types[index + 1] : nil
+    /// Chooses the next of the words that the feed's lines have there, and after the last one all of them.
+    private mutating func change(_ choice: WritableKeyPath<ViewState, String?>, of word: KeyPath<BoardLine, String>) {
+        let words = Set(shown.lines.map { $0[keyPath: word] }).subtracting([""]).sorted()
+        let index = state[keyPath: choice].flatMap { words.firstIndex(of: $0) } ?? -1
+        state[keyPath: choice] = index + 1 < words.count ? words[index + 1] : nil
         state.feedBack = 0
     }
+
+    /// Moves the graph's cursor to a time, and the graph to where that can be seen.
+    private mutating func goTo(_ text: String, now: Timestamp) {
+        let present = paused?.agentTime ?? agentTime(now)
+        guard let time = readTime(text, present) else {
+            return show(notice: "\"\(text)\" is no time: 14:03, 1h, yesterday 08:00, 2026-11-22 08:00")
+        }
+        guard let chosen, hasGraph(chosen) else { return show(notice: "there is no graph to go to a time in") }
+        let back = present - time
+        guard back >= .zero else { return show(notice: "that time is yet to come") }
+        if back <= chosen.span.history {
+            state.reach = nil
+            if let span = state.span, span < back { state.span = nil }
+        } else if !hasJournal {
+            return show(notice: Self.noJournal)
+        } else if let span = PastSeries.spans.first(where: { $0.duration >= back }) {
+            state.reach = span
+        } else {
+            return show(notice: "the graph goes back 7 days; catwatch log has what is older")
+        }
+        state.scrub = 0
+        state.scrubTime = time
+    }
+
+    private static let noJournal = "there is no journal (--journal) of older times"
 
     /// The position of the chosen row in the list; the topmost without a choice, nil without rows.
     private var chosenRow: Int? { order.position(of: state.selected, shown) }

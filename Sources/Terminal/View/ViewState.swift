@@ -1,4 +1,5 @@
 internal import Feed
+internal import Reactor
 
 /// A person's choice of what to see; changed only by keys.
 package struct ViewState: Sendable {
@@ -21,6 +22,7 @@ package struct ViewState: Sendable {
         case filter(String)
         /// Digits only.
         case number(String)
+        case time(String)
     }
 
     package internal(set) var screen = Screen.list
@@ -52,14 +54,19 @@ package struct ViewState: Sendable {
     /// The fixed value range of the graph; nil for that of its values.
     package internal(set) var range: ClosedRange<Double>?
     /// The cursor's distance from the right end of the graph, in dots; nil for no cursor.
-    package internal(set) var scrub: Int?
+    package internal(set) var scrub: Int? {
+        didSet { if scrub == nil { scrubTime = nil } }
+    }
+    /// The time that the cursor stays at; nil when it stays at its distance.
+    var scrubTime: Timestamp?
     /// The number of rows of the event, or of a table, above the screen.
     var detailTop = 0
     var metricsTop = 0
     /// The number of lines below the screen; 0 follows the newest.
     var feedBack = 0
-    /// The only type of line that the feed shows; nil for all.
+    /// The only type of line, and the only source, that the feed shows; nil for all.
     package internal(set) var feedType: String?
+    package internal(set) var feedSource: String?
 
     package static let widths: [Duration] = [1, 2, 5, 10, 30, 60].map { .seconds($0) }
     package static let spans: [Duration] = [10, 30, 60, 120, 300, 600, 1_800, 3_600].map { .seconds($0) }
@@ -71,9 +78,10 @@ package struct ViewState: Sendable {
         if case .series(let index) = selected { index } else { nil }
     }
 
-    mutating func fold(_ group: ListOrder.Group, _ isFolded: Bool) {
+    /// Folds or unfolds the group of this name.
+    mutating func fold(_ group: String, _ isFolded: Bool) {
         if folds.count >= 1_000 { folds = [:] }
-        folds[group.name] = isFolded
+        folds[group] = isFolded
     }
 }
 

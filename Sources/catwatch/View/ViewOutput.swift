@@ -34,6 +34,9 @@ struct ViewOutput: Sendable {
             size: platform.screenSize(STDOUT_FILENO), connection: .waiting(target: target, since: wall.now),
             limits: Board.Limits(series: options[\.maxSeries]))
         view.utcOffset = LocalTime.offset(at: wall.now)
+        view.readTime = { text, now in
+            try? TimeWord(text).time(now: now) { LocalTime.offset(at: $0) }
+        }
         view.playback = replay?.playback
         switch mode {
         case .view:
