@@ -56,6 +56,41 @@ import Testing
         }
     }
 
+    /// Also through a second restart, whose kept line is one of the run before.
+    @Test func aWordGoesOnThroughRestarts() async throws {
+        try await withLoop(virtual: true) { loop in
+            let machine = SimulatedMachine(on: loop) { number, _ in
+                HTTPAnswer(status: 200, body: Array(#"{"s": "\#(number < 4 ? "up" : "down")"}"#.utf8))
+            }
+            let folder = try TemporaryFolder()
+            let path = folder.path("x.db")
+            var parts = SimulatedProcess.Parts()
+            parts.journal = { _ in (SQLiteLineStore(path: path), SQLiteHistory(path: path)) }
+            var changed: Timestamp?
+            for seed in [1, 2, 3] as [UInt64] {
+                let agent = SimulatedProcess(on: machine, seed: seed, parts: parts)
+                async let status = agent.run([
+                    "-u", "http://cats.test/s", "--value", "/s", "--states", "up,down", "-o", "ndjson", "--journal",
+                    path,
+                ])
+                try await loop.sleep(for: .seconds(15))
+                agent.signal(SIGTERM)
+                let ended = try await status
+                #expect(ended == 0)
+                let lines = try Self.decoded(agent.output).compactMap { line -> (time: Timestamp, data: Line.Data)? in
+                    if case .data(let data) = line.body { (line.time, data) } else { nil }
+                }
+                #expect(lines.count > 5)
+                changed = changed ?? lines.first { $0.data.word == "down" }?.time
+                // The first poll may be over before the journal is read.
+                for (time, data) in lines.dropFirst(seed == 1 ? 0 : 1) where data.word == "down" {
+                    #expect(data.value == 1 && data.since == changed, "run \(seed), \(time)")
+                }
+                if seed == 1 { #expect(lines.first?.data.since == lines.first?.time && changed != lines.first?.time) }
+            }
+        }
+    }
+
     @Test func theJournalSaysFromTheFirstLineOnWhatTheSourcesAre() async throws {
         try await withLoop(virtual: true) { loop in
             let machine = Self.machine(on: loop)

@@ -273,7 +273,8 @@ import Testing
     @Test func textIsForPeople() throws {
         let journal = try Lines()
         try journal.add("one", [Lines.event(1, text: "Cats"), Lines.latency(2, ms: 12.25), Lines.failure(3)])
-        try journal.add("two", [Lines.event(4)])
+        let word = #""word":"partial\u001boutage","since":"1970-01-01T00:00:02.000000Z","text""#
+        try journal.add("two", [Lines.event(4), Lines.event(5).replacing("\"text\"", with: word)])
         let printed = try Self.log(journal.path, "--format", "text")
         let lines = printed.lines.map { $0.hasPrefix("--") ? $0 : $0.dropFirst(25) }
         #expect(
@@ -281,7 +282,7 @@ import Testing
                 "-- run one --", "fact          fact       1  Cats",
                 "fact          latency    12.3 ms  200  GET http://h/",
                 "fact          error      timeout: no answer", "-- run two --",
-                "fact          fact       1  Cats sleep.",
+                "fact          fact       1  Cats sleep.", "fact          fact       partial␛outage  Cats sleep.",
             ])
     }
 

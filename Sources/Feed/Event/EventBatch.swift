@@ -127,7 +127,7 @@ package struct EventBatch: Sendable {
                 }
             }
         }
-        if datum.value != nil, let word = datum.word {
+        if let word = datum.word, !records[records.count - 1].value.isNaN {
             let offset = records[records.count - 1].offset
             setWord(word.withUnsafeBytes { append($0, from: offset) })
         }

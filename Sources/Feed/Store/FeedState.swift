@@ -308,49 +308,40 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Records that an event of a series has a word, or none.
     ///
-    /// - Parameters:
-    ///   - said: see `SeriesWords.begin`.
-    ///   - isEarlier: whether the event is of an earlier run.
+    /// - Parameter said: see `SeriesWords.follow`.
     private mutating func follow(
-        _ word: [UInt8]?, in index: Int, at time: Timestamp, since said: Timestamp?, isEarlier: Bool = false
+        _ word: [UInt8]?, in index: Int, at time: Timestamp, since said: Timestamp?
     ) -> Timestamp {
         guard let values = series[index].kind == .text ? series.twin(of: index) : index else { return time }
-        if words.knows(values) { return words.follow(word, of: values, at: time, since: said) }
-        guard let word else {
-            // The words that the flag stands for went with their series.
-            series[index].hasWords = false
-            return time
+        if !words.knows(values) {
+            // Without a word, the words that the flag stands for went with their series.
+            series[index].hasWords = word != nil
+            guard word != nil else { return time }
+            if let text = series.twin(of: values) { series[text].hasWords = true }
         }
-        series[values].hasWords = true
-        var last: Timestamp?
-        let isOfRun = currentMember < 0 && remote == nil && !isEarlier
-        if !isEarlier, let newest = series[values].ring.newest, newest.lastSequence > 0 { last = newest.lastTime }
-        if let text = series.twin(of: values) {
-            series[text].hasWords = true
-            if let time = newestTime(of: text, isOfRun: isOfRun) { last = max(last ?? time, time) }
-        }
-        return words.begin(values, with: word, at: time, since: said, after: last)
-    }
-
-    /// The time of a series' newest line; nil when there is none, or none of this run.
-    private func newestTime(of index: Int, isOfRun: Bool) -> Timestamp? {
-        if isOfRun, log.kept.newest(of: index) <= 0 { return nil }
-        return log.newestLine(of: index)?.withUnsafeBytes { LineHead($0)?.time }
+        return words.follow(word, of: values, at: time, since: said)
     }
 
     /// Records the word of a kept line, or that it has none: of the relayed feed, or of an earlier run, when this one may
     /// have had events already.
     private mutating func restoreWord(of data: Line.Data, in index: Int, at time: Timestamp) {
         let word = data.word.map { Array($0.utf8) }
-        guard remote == nil, let values = series[index].kind == .text ? series.twin(of: index) : index,
-            words.knows(values)
-        else {
-            _ = follow(word, in: index, at: time, since: data.since, isEarlier: true)
+        guard remote == nil, let values = series[index].kind == .text ? series.twin(of: index) : index else {
+            _ = follow(word, in: index, at: time, since: data.since)
             return
         }
-        guard let word, let since = data.since else { return words.interrupt(values, at: time) }
-        let text = series.twin(of: values).flatMap { newestTime(of: $0, isOfRun: false) }
-        if text.map({ $0 <= time }) ?? true { words.extend(values, by: word, since: since) }
+        if let text = series.twin(of: values), let line = log.newestLine(of: text),
+            word != nil, line.withUnsafeBytes({ LineHead($0)?.time }).map({ $0 > time }) == true
+        {
+            return  // the newest event had no value
+        }
+        if !words.knows(values) {
+            _ = follow(word, in: index, at: time, since: data.since)
+        } else if let word, let since = data.since {
+            words.extend(values, by: word, since: since)
+        } else {
+            words.interrupt(values, at: time)
+        }
     }
 
     /// Records a source's success by data, the first of some in a row.
@@ -852,8 +843,7 @@ package struct FeedState: ~Copyable, Sendable {
             return SeriesNumbers(
                 source: source, kind: kind, name: kind.prefix + source, key: series.key(of: index), value: window.last,
                 time: window.lastTime,
-                word: series[index].hasWords
-                    ? words.word(of: index).map { String(decoding: $0, as: UTF8.self) } : nil)
+                word: series[index].hasWords ? words.word(of: index)?[...] : nil)
         }
         return nil
     }

@@ -45,7 +45,7 @@ package struct SeriesNumbers: Sendable {
     package let value: Double
     package let time: Timestamp
     /// The word that its newest event has; nil when that has none.
-    package var word: String?
+    package var word: Bytes?
 }
 
 /// The metrics of the agent that the feed belongs to.

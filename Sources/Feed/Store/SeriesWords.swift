@@ -1,7 +1,7 @@
 internal import Reactor
 
 /// The words of the series whose values stand for words, and since when each series has its word: since the first of its
-/// events in a row that have it. An event that is older than the newest one changes nothing.
+/// events in a row that have it, from the first one that had any. An event that is older than the newest one changes nothing.
 struct SeriesWords: Sendable {
     private struct Run: Sendable {
         /// The word of the newest event; nil when that has none.
@@ -9,7 +9,7 @@ struct SeriesWords: Sendable {
         var since: Timestamp
         /// The time of the newest event.
         var newest: Timestamp
-        /// The time of the series' first event, if all since then have this word: an earlier run may have had it before.
+        /// The time of the series' first word, if all events since have it: an earlier run may have had it before.
         var first: Timestamp?
     }
 
@@ -25,27 +25,16 @@ struct SeriesWords: Sendable {
 
     mutating func remove(_ series: Int) { runs[series] = nil }
 
-    /// Records the first event of a series that has a word.
+    /// Records an event of a series: its first word, or any event behind that.
     ///
-    /// - Parameters:
-    ///   - said: the time that its line says, if it is of another agent or an earlier run.
-    ///   - last: the time of the newest event before it, which had no word; nil when there was none.
+    /// - Parameter said: the time that the event's line says, if it is of another agent or an earlier run.
     /// - Returns: since when the series has this word, as the event's line says it.
-    mutating func begin(
-        _ series: Int, with word: [UInt8], at time: Timestamp, since said: Timestamp?, after last: Timestamp?
-    ) -> Timestamp {
-        let since = min(said ?? time, time)
-        if let last, last > time {
-            runs[series] = Run(word: nil, since: last, newest: last)
-        } else {
-            runs[series] = Run(word: word, since: since, newest: time, first: last == nil ? time : nil)
-        }
-        return since
-    }
-
-    /// Records an event of a series that has had words; see `begin`.
     mutating func follow(_ word: [UInt8]?, of series: Int, at time: Timestamp, since said: Timestamp?) -> Timestamp {
-        guard let run = runs[series] else { return time }
+        guard let run = runs[series] else {
+            let since = min(said ?? time, time)
+            runs[series] = Run(word: word, since: since, newest: time, first: time)
+            return since
+        }
         let isSame = run.word == word
         let since = min(said ?? (isSame && time >= run.since ? run.since : time), time)
         guard time >= run.newest else { return since }

@@ -34,18 +34,21 @@ package struct Extraction: Sendable, Equatable {
     /// The items to take; nil for all. Only items that have keys can be chosen.
     package var only: ItemChoice?
     package var value: Place
+    /// The words that strings at `value` may be, from good to bad; a word's value is its index. With a pointer only.
+    package var states: [String]
     package var text: Place
     /// RFC 3339, or seconds since the Unix epoch (milliseconds from 10^11 on); nil for the time of arrival.
     package var time: JSONPointer?
     package var number: NumberRule
 
     package init(
-        items: JSONPointer? = nil, key: Key? = nil, value: Place = .first, text: Place = .first,
+        items: JSONPointer? = nil, key: Key? = nil, value: Place = .first, states: [String] = [], text: Place = .first,
         time: JSONPointer? = nil, number: NumberRule = .strict
     ) {
         self.items = items
         self.key = key
         self.value = value
+        self.states = states
         self.text = text
         self.time = time
         self.number = number

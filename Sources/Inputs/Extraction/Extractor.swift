@@ -45,6 +45,9 @@ package final class Extractor: Sendable {
     struct Fields {
         var key: Range<Int>?
         var value: Double?
+        /// The word that the value stands for, as it stands in the data: a string that is one of the states, or `true` or
+        /// `false`.
+        var word: Range<Int>?
         /// The pointer to the first number, which is the value; nil when the value's pointer is fixed already, or there
         /// is no number.
         var valuePointer: JSONPointer?
@@ -73,6 +76,8 @@ package final class Extractor: Sendable {
         case outOfRange
         /// A string that cannot be parsed as requested.
         case unreadable
+        /// A word that is none of the states.
+        case unknownWord
 
         /// One sentence: `"/aqi" is a string and not a number`.
         ///
@@ -87,6 +92,7 @@ package final class Extractor: Sendable {
             case .wrong(let kind): "\(pointer.place) is \(kind) and not \(expected)"
             case .outOfRange: "\(pointer.place) is a number out of range"
             case .unreadable: "\(pointer.place) is a string that is not \(expected)"
+            case .unknownWord: "\(pointer.place) is none of the states"
             }
         }
     }
@@ -109,6 +115,9 @@ package final class Extractor: Sendable {
     /// Whether each pointer is set: testing a pointer itself costs three reference counts for every line.
     private let asked: (key: Bool, value: Bool, text: Bool, time: Bool)
     private let isLenient: Bool
+    /// The words of `Extraction.states`, and whether `true` or `false` is among them.
+    private let states: [[UInt8]]
+    private let listsBooleans: Bool
     private let kind: Kind
     /// Whether the value's pointer was fixed by the first number and not configured.
     private let followsFirstNumber: Bool
@@ -127,6 +136,8 @@ package final class Extractor: Sendable {
         time = extraction.time
         asked = (key != nil, value != nil, text != nil, time != nil)
         isLenient = extraction.number == .lenient
+        states = extraction.states.map { Array($0.utf8) }
+        listsBooleans = extraction.states.contains("true") || extraction.states.contains("false")
         var firsts: JSONSelection.Firsts = isLenient ? .lenient : []
         if extraction.value == .first { firsts.insert(.number) }
         if extraction.text == .first { firsts.insert(.string) }
@@ -219,9 +230,9 @@ package final class Extractor: Sendable {
 
     /// Adds a document's events to `batch`.
     ///
-    /// A document that is one event must have every requested field. Of many items, one without its key is left out;
-    /// one whose value or time is missing or of the wrong kind is still an event, without value or at the time of
-    /// arrival; both are reported. A null value counts as no value and a missing text as no text; neither is reported.
+    /// A document that is one event must have every requested field, but its value may be a word that is none of the
+    /// states. Of many items, one without its key is left out; one whose value or time is missing or of the wrong kind is
+    /// still an event, without value or at the time of arrival; both are reported. A null value counts as no value and a missing text as no text; neither is reported.
     ///
     /// - Parameter now: the time of arrival.
     /// - Throws: `.pointer` when there is nothing usable where the items, or a field of the only event, should be.
@@ -234,13 +245,14 @@ package final class Extractor: Sendable {
         }
         return try document.json.minified.withUnsafeBufferPointer { (data) throws(Failure) in
             let fields = document.fields ?? self.fields(of: data, document.found)
-            let missing = try check(fields.faults, in: data, document.found, suggests: kind == .documents)
+            let (missing, problem) = try check(fields.faults, in: data, document.found, suggests: kind == .documents)
             batch.add(
                 time: fields.time ?? now, source: source, key: fields.key, value: fields.value, text: fields.text,
                 data: data, flaws: document.found.flaws)
+            if let word = fields.word { batch.setWord(word) }
             if let pointer = fields.valuePointer { batch.setValuePointer(pointer.text) }
             return Outcome(
-                events: 1, items: 1, valuePointer: fields.valuePointer,
+                events: 1, items: 1, problem: problem, valuePointer: fields.valuePointer,
                 missing: missing.map { MissingValues(count: 1, fault: $0) })
         }
     }
@@ -269,20 +281,39 @@ package final class Extractor: Sendable {
     /// Checks the faults of a document that is one event.
     ///
     /// - Parameter suggests: see `JSONSelection.Found.missing`.
-    /// - Returns: why the event has no value, if it may lack one; nil for a null value.
+    /// - Returns: why the event has no value, if it may lack one; nil for a null value. And what is to be reported of it
+    ///   although it is an event.
     /// - Throws: why the document is no event.
     func check(
         _ faults: Faults, in data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found, suggests: Bool
-    ) throws(Failure) -> Fault? {
+    ) throws(Failure) -> (missing: Fault?, problem: Failure?) {
         var faults = faults
         var missing: Fault?
         if mayOmitValue {
             missing = faults.value == .wrong(.null) ? nil : faults.value
             faults.value = nil
         }
+        let problem = unknownWord(faults, in: data, found).map { Failure(.pointer, $0) }
+        if problem != nil { faults.value = nil }
         guard faults.isEmpty else { throw failure(faults, in: data, found, suggests: suggests) }
-        return missing
+        return (missing, problem)
     }
+
+    /// Says which word is none of the states; nil when the value has no such fault.
+    func unknownWord(
+        _ faults: Faults, in data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found
+    ) -> String? {
+        guard faults.value == .unknownWord, let value, let range = found[1] else { return nil }
+        let token = UnsafeBufferPointer(rebasing: data[range])
+        let isString = token.first == UInt8(ascii: "\"")
+        let word = JSONText.string(isString ? Self.body(token) : token, limit: Self.longestShown)
+        let meant = extraction.states.first { $0.lowercased() == word.lowercased() }
+        let hint = meant.map { "; did you mean '\(Sanitizer.visible($0))'?" } ?? ""
+        return "\(value.place) is '\(Sanitizer.visible(word, limit: 64))', which is none of the states\(hint)"
+    }
+
+    /// How much of an unknown word is looked at, in bytes.
+    private static let longestShown = 512
 
     /// Returns the first fault of a document that is no event.
     ///
@@ -345,7 +376,12 @@ package final class Extractor: Sendable {
         fields.value =
             !asked.value
             ? found.firstNumber
-            : read(1, data, found, &fields.faults.value) { _, token in Self.number(token, isLenient: isLenient) }
+            : read(1, data, found, &fields.faults.value) { _, token in
+                // A string is one of the states first.
+                Self.number(token, isLenient: isLenient && states.isEmpty)
+            }
+        // The first number's place is for numbers.
+        if fields.faults.value != nil, !followsFirstNumber { readWord(of: data, found, &fields) }
         if found.firstNumber != nil, [.object, .array].contains(JSONKind(firstByte: data.first)) {
             let first = findFirstNumber(in: data)
             fields.valuePointer = first?.pointer
@@ -362,14 +398,53 @@ package final class Extractor: Sendable {
             !asked.text
             ? found.firstString
             : read(2, data, found, &fields.faults.text) { range, token in
-                let kind = JSONKind(firstByte: token.first)
-                return kind == .string ? .success(range.lowerBound + 1..<range.upperBound - 1) : .failure(.wrong(kind))
+                switch JSONKind(firstByte: token.first) {
+                case .string: .success(range.lowerBound + 1..<range.upperBound - 1)
+                case .true, .false: .success(range)
+                case let kind: .failure(.wrong(kind))
+                }
             }
         if asked.time {
             fields.time = read(3, data, found, &fields.faults.time) { _, token in Self.time(token, isLenient: isLenient)
             }
         }
         return fields
+    }
+
+    /// Reads a value that is no number: a word that is one of the states, or a boolean, which is 1 or 0 unless the states
+    /// name one.
+    @inline(never)
+    private func readWord(
+        of data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found, _ fields: inout Fields
+    ) {
+        guard let range = found[1] else { return }
+        let token = UnsafeBufferPointer(rebasing: data[range])
+        let kind = JSONKind(firstByte: token.first)
+        var word = range
+        switch kind {
+        case .true, .false: break
+        case .string where !states.isEmpty: word = range.lowerBound + 1..<range.upperBound - 1
+        default: return
+        }
+        if kind != .string, !listsBooleans {
+            fields.value = kind == .true ? 1 : 0
+        } else if let state = state(UnsafeBufferPointer(rebasing: data[word])) {
+            fields.value = Double(state)
+        } else if isLenient, kind == .string, let number = JSONNumber.lenient(Self.body(token)) {
+            (fields.value, fields.faults.value) = (number, nil)
+            return
+        } else {
+            fields.faults.value = .unknownWord
+            return
+        }
+        (fields.word, fields.faults.value) = (word, nil)
+    }
+
+    /// The index of a state, whose text may contain escapes.
+    private func state(_ text: UnsafeBufferPointer<UInt8>) -> Int? {
+        guard text.contains(UInt8(ascii: "\\")) else { return states.firstIndex { $0.elementsEqual(text) } }
+        let text = JSONText.unescape(Bytes(text))
+        return states.firstIndex { $0.elementsEqual(text) }
     }
 
     /// Returns a value as a number.

@@ -88,12 +88,15 @@ package struct ItemReading {
             let key = name ?? fields.key.map { JSONText.unescape(Bytes(UnsafeBufferPointer(rebasing: bytes[$0]))) }
             guard let key, only.includes(key, noting: &matches) else { return }
         }
-        tally.add(fields.faults, at: item.position, mayOmitValue: extractor.mayOmitValue)
+        tally.add(
+            fields.faults, at: item.position, mayOmitValue: extractor.mayOmitValue,
+            unknownWord: extractor.unknownWord(fields.faults, in: bytes, found))
         guard fields.faults.key == nil else { return }
         events += 1
         batch.add(
             time: fields.time ?? now, source: source, key: fields.key, name: name, value: fields.value,
             text: fields.text, data: bytes, flaws: flaws)
+        if let word = fields.word { batch.setWord(word) }
         if let pointer = fields.valuePointer {
             batch.setValuePointer(pointer.text)
             extractor = extractor.fixingValue(at: pointer)

@@ -8,12 +8,17 @@ struct ItemTally {
     private(set) var withoutKey = 0
     private var withoutValue = 0
     private var withoutTime = 0
-    private var first: (position: Int, faults: Extractor.Faults)?
+    private var first: (position: Int, faults: Extractor.Faults, unknownWord: String?)?
     /// The items that lack a value and may.
     private(set) var missing: Extractor.MissingValues?
 
-    /// - Parameter mayOmitValue: see `Extractor`.
-    mutating func add(_ faults: Extractor.Faults, at position: Int, mayOmitValue: Bool) {
+    /// - Parameters:
+    ///   - mayOmitValue: see `Extractor`.
+    ///   - unknownWord: says which word is none of the states; evaluated for the first faulty item only.
+    mutating func add(
+        _ faults: Extractor.Faults, at position: Int, mayOmitValue: Bool,
+        unknownWord: @autoclosure () -> String? = nil
+    ) {
         items += 1
         var faults = faults
         if mayOmitValue {
@@ -32,7 +37,7 @@ struct ItemTally {
             if isWithoutValue { withoutValue += 1 }
             if faults.time != nil { withoutTime += 1 }
         }
-        if first == nil { first = (position, faults) }
+        if first == nil { first = (position, faults, faults.key == nil ? unknownWord() : nil) }
     }
 
     /// One sentence about all faults; nil when there were none.
@@ -43,7 +48,7 @@ struct ItemTally {
         if withoutValue > 0 { parts.append("\(withoutValue) without value") }
         if withoutTime > 0 { parts.append("\(withoutTime) at the time of arrival") }
         let those = "\(faulty) of \(items) items \(faulty == 1 ? "is" : "are") not as asked for"
-        let detail = Self.detail(first.faults, extraction)
+        let detail = first.unknownWord ?? Self.detail(first.faults, extraction)
         return Failure(
             .pointer, "\(those) (\(parts.joined(separator: ", "))); first, item \(first.position): \(detail)")
     }

@@ -49,10 +49,10 @@ package final class StdinLineParser {
             return Self.verdict(error)
         }
         let fields = batch.withMinified(count) { extractor.fields(of: $0, found) }
-        var missing: Extractor.Fault?
+        var (missing, problem): (Extractor.Fault?, Failure?)
         if !fields.faults.isEmpty {
             do throws(Failure) {
-                missing = try batch.withMinified(count) { (data) throws(Failure) in
+                (missing, problem) = try batch.withMinified(count) { (data) throws(Failure) in
                     try extractor.check(fields.faults, in: data, found, suggests: !hasSuggested)
                 }
             } catch {
@@ -63,10 +63,12 @@ package final class StdinLineParser {
         batch.addMinified(
             count, time: fields.time ?? now, source: source, key: fields.key, value: fields.value, text: fields.text,
             flaws: found.flaws)
+        if let word = fields.word { batch.setWord(word) }
         if let pointer = fields.valuePointer {
             batch.setValuePointer(pointer.text)
             self.extractor = extractor.fixingValue(at: pointer)
         }
+        if let problem { return .faulty(problem) }
         return missing.map { .withoutValue(Extractor.MissingValues(count: 1, fault: $0), nil) } ?? .read
     }
 

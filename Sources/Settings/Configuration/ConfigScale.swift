@@ -107,6 +107,42 @@ struct ConfigScale: Sendable, Equatable {
         }
     }
 
+    /// The scale of words that values may be, from good to bad, each a band of its index; nil without words.
+    init?(states: [String]) {
+        guard !states.isEmpty else { return nil }
+        var letters: Set<Character> = []
+        bands = states.indices.map { index in
+            let letter = Self.letter(of: states[index], besides: letters)
+            letters.insert(letter)
+            let place = states.count == 1 ? 0 : Double(index) / Double(states.count - 1)
+            return Band(
+                name: states[index], letter: letter, color: Self.color(at: place),
+                upTo: index == states.count - 1 ? nil : Double(index) + 0.5)
+        }
+    }
+
+    /// A letter or digit that stands for a word: one of its own if possible, and none of these.
+    private static func letter(of word: String, besides taken: Set<Character>) -> Character {
+        let own = word.uppercased().filter { $0.unicodeScalars.count == 1 && ($0.isLetter || $0.isNumber) }
+        let others = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefghijklmnopqrstuvwxyz"
+        return (own + others).first { !taken.contains($0) } ?? own.first ?? "?"
+    }
+
+    /// A colour between those of the built-in scale's first and last but one band, from green (0) to red (1).
+    private static func color(at place: Double) -> Band.Color {
+        let stops = colors.compactMap { Band.Color(hex: $0) }
+        let position = place * Double(stops.count - 1)
+        let index = min(Int(position), stops.count - 2)
+        let (left, right, share) = (stops[index], stops[index + 1], position - Double(index))
+        func between(_ part: KeyPath<Band.Color, UInt8>) -> UInt8 {
+            let (from, to) = (Double(left[keyPath: part]), Double(right[keyPath: part]))
+            return UInt8((from + (to - from) * share).rounded())
+        }
+        return Band.Color(red: between(\.red), green: between(\.green), blue: between(\.blue))
+    }
+
+    private static let colors = ["#00b050", "#92d050", "#ffff00", "#ff9900", "#ff0000"]
+
     /// The most bands of a scale.
     static let mostBands = 32
 
@@ -117,8 +153,8 @@ struct ConfigScale: Sendable, Equatable {
     /// the colours follow its scheme, from green to dark red.
     static let builtIn: [String: ConfigScale] = {
         let bands: [(name: String, letter: Character, color: String, end: Double?)] = [
-            ("good", "G", "#00b050", 50), ("satisfactory", "S", "#92d050", 100), ("moderate", "M", "#ffff00", 200),
-            ("poor", "P", "#ff9900", 300), ("very poor", "V", "#ff0000", 400), ("severe", "X", "#c00000", nil),
+            ("good", "G", colors[0], 50), ("satisfactory", "S", colors[1], 100), ("moderate", "M", colors[2], 200),
+            ("poor", "P", colors[3], 300), ("very poor", "V", colors[4], 400), ("severe", "X", "#c00000", nil),
         ]
         let scale = ConfigScale(
             unit: "AQI",

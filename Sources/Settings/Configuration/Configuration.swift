@@ -95,7 +95,10 @@ extension ConfigNode {
     fileprivate func option(
         _ option: Option, _ setting: any Setting, into values: inout SettingValues
     ) throws(UsageError) {
-        if case .nats = setting.shape { return try setting.read(self, into: &values, from: .file(mark)) }
+        switch setting.shape {
+        case .nats, .states: return try setting.read(self, into: &values, from: .file(mark))
+        default: break
+        }
         for text in try texts(option) { try setting.parse(text, into: &values, from: .file(mark)) }
         if let fault = setting.secret(in: values) { throw UsageError(fault) }
     }

@@ -111,7 +111,7 @@ struct SourceResolver {
         source.isStandIn = options[\.demo] && preset != nil && preset != .fibonacci && given[\.url] == nil
         source.values = values(of: given, source.kind)
         check(&source)
-        source.scale = scale(of: source)
+        source.scale = scale(of: source) ?? ConfigScale(states: source[\.states])
         return issues.count == before && !source.isBroken ? source : nil
     }
 
@@ -166,6 +166,9 @@ struct SourceResolver {
             issues.add(source.mark(rows.key), option: rows.key.flag, text)
         }
         checkItems(of: &source)
+        if source.has(rows.states), source.lacks(rows.value) {
+            issues.add(source.mark(rows.states), option: rows.states.flag, "says nothing without value")
+        }
         if source.kind == .pages { checkPaging(of: source) }
         if source[\.keyFile] != nil, source[\.certificate] == nil, source.given(rows.certificate) == nil {
             issues.add(source.mark(rows.keyFile), "needs the certificate it belongs to")
@@ -404,8 +407,8 @@ struct SourceResolver {
         let text: Extraction.Place =
             if case .at = source[\.key], !source.has(rows.text) { .nowhere } else { source[\.text] }
         var extraction = Extraction(
-            items: source[\.items], key: source[\.key], value: source[\.value], text: text, time: source[\.time],
-            number: source[\.number])
+            items: source[\.items], key: source[\.key], value: source[\.value], states: source[\.states], text: text,
+            time: source[\.time], number: source[\.number])
         if !source[\.only].isEmpty { extraction.only = ItemChoice(source[\.only]) }
         return extraction
     }

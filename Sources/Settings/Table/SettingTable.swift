@@ -119,18 +119,25 @@ package struct SettingTable: Sendable {
 
     let value = SettingKey(
         "value", Types.place, absent: .first,
-        option: .init(nil, .documents, "JSON Pointer to the number (where the first one is)"),
+        option: .init(nil, .documents, "JSON Pointer to the number, or none (the first one)"),
         source: .init(
             .fields,
-            "The number of an event; null for none. Without it: the first number of the first good document, then the same place in all others."
+            "The number of an event, `true` or `false`, which are 1 and 0, or one of `states`; null for none. Without it: the first number of the first good document, then the same place in all others."
         )
     )
+    let states = SettingKey(
+        "states", Types.states, absent: [],
+        option: .init(nil, .documents, "words that values may be, from good to bad: a,b,c", argument: "WORDS"),
+        source: .init(
+            .fields,
+            "The words that a string at `value` may be, from good to bad; the value is the word's index, from 0. They are the "
+                + "source's bands unless `bands` is given."))
     let text = SettingKey(
         "text", Types.place, absent: .first,
         option: .init(nil, .documents, "JSON Pointer to the text (the first string)"),
         source: .init(
             .fields,
-            "The text of an event; null for none. Without it: the first string there is, or none beside a `key` that is "
+            "The text of an event, a string or a boolean; null for none. Without it: the first string there is, or none beside a `key` that is "
                 + "a pointer, which is the first string more often than not."))
     let items = SettingKey(
         "items", Types.pointerOrNull, absent: nil,

@@ -30,6 +30,8 @@ enum ValueShape: Sendable {
     case headers
     case secret
     case basic
+    /// Words that values may be.
+    case states
     /// Names, tokens of RFC 9110.
     case tokens
     /// Origins of pictures: `https://HOST`, or with a port.
@@ -182,6 +184,26 @@ enum Types {
     static let basic = SettingType(.basic, tree: \.tree, read: BasicCredentials.init)
     static let tokens = SettingType(.tokens, tree: JSONTree.strings, read: tokens)
     static let origins = SettingType(.origins, tree: JSONTree.strings, read: origins)
+    static let states = SettingType(
+        .states,
+        parse: { text throws(UsageError) in
+            var words: [String] = []
+            for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+                // Blanks behind commas are for people.
+                var word = word
+                while word.first == " " { word.removeFirst() }
+                while word.last == " " { word.removeLast() }
+                let state = try Types.state(String(word))
+                guard !words.contains(state) else {
+                    throw UsageError("\(UsageError.quoted(state)) is given twice; leave one out")
+                }
+                words.append(state)
+            }
+            guard words.count <= BandScale.mostBands else {
+                throw UsageError("has \(words.count) words; \(BandScale.mostBands) is the most")
+            }
+            return words
+        }, tree: JSONTree.strings, read: states)
     static let scale = SettingType(
         .scale, parse: { ScaleReference.named($0) }, tree: \.tree, read: ScaleReference.init)
 
@@ -220,7 +242,7 @@ enum Types {
         .pointer(orNull: true), "a JSON Pointer or null", null: .some(JSONPointer?.none),
         { text throws(UsageError) in try JSONPointer.parse(text) }, { $0.map { .string($0.text) } ?? .null })
     static let place = pointer(
-        .pointer(orNull: true), "a JSON Pointer or null", null: Extraction.Place.nowhere,
+        .pointer(orNull: true), "a JSON Pointer or null", null: Extraction.Place.nowhere, none: "none",
         { text throws(UsageError) in .at(try JSONPointer.parse(text)) },
         { if case .at(let pointer) = $0 { .string(pointer.text) } else { .null } })
     /// The pointer to the name of a series within an item, or `#`.
@@ -364,11 +386,15 @@ enum Types {
         }
     }
 
+    /// - Parameter none: the command line's word for null.
     private static func pointer<Value>(
-        _ shape: ValueShape, _ expected: String, null: Value?, _ parse: @escaping SettingType<Value>.Parser,
-        _ tree: @escaping @Sendable (Value) -> JSONTree
+        _ shape: ValueShape, _ expected: String, null: Value?, none: String? = nil,
+        _ parse: @escaping SettingType<Value>.Parser, _ tree: @escaping @Sendable (Value) -> JSONTree
     ) -> SettingType<Value> {
-        var type = SettingType(shape, parse: parse, tree: tree) { node throws(UsageError) in
+        let argument: SettingType<Value>.Parser = { text throws(UsageError) in
+            if text == none, let null { null } else { try parse(text) }
+        }
+        var type = SettingType(shape, parse: argument, tree: tree) { node throws(UsageError) in
             guard case .string(let text) = node.value else { throw node.wrong(expected) }
             return try parse(text)
         }
@@ -424,6 +450,26 @@ extension Types {
         try unique(node, atMost: Self.mostOrigins, limit: 512) { text throws(UsageError) in
             try PolicyOrigin.parse(text, [.https])
         }
+    }
+
+    // Bound: states of a source | 64, of 64 bytes each | wrong configuration, exit 2
+    /// Reads the words that values may be.
+    private static func states(_ node: ConfigNode) throws(UsageError) -> [String] {
+        let words = try unique(node, atMost: BandScale.mostBands, limit: 4_096, state)
+        guard !words.isEmpty else { throw UsageError("is empty; write the words that values may be") }
+        return words
+    }
+
+    /// Checks a word that values may be. It is also the name of a band.
+    private static func state(_ word: String) throws(UsageError) -> String {
+        let (length, most) = (try nonEmpty(word, "a word").utf8.count, BandScale.longestName)
+        guard length <= most else {
+            throw UsageError("\(UsageError.quoted(word)) has \(length) bytes; a word has \(most) at the most")
+        }
+        guard !word.unicodeScalars.contains(where: Sanitizer.isHidden) else {
+            throw UsageError("\(UsageError.quoted(word)) holds a character that cannot be seen")
+        }
+        return word
     }
 
     /// Reads an array of strings that differ.

@@ -97,6 +97,8 @@ struct MetricFamily {
     static let age = MetricFamily(
         "catwatch_window_age_seconds", unit: "seconds",
         help: "Age of the newest value of a series, in its newest window.")
+    static let state = MetricFamily(
+        "catwatch_series_state", help: "The word that the newest value of a series stands for: 1.")
     static let leftOut = MetricFamily(
         "catwatch_metrics_left_out",
         help: "What this answer has no room for, or no names of its own; see --metrics-series.")
@@ -106,6 +108,6 @@ struct MetricFamily {
         build, start, window, history, resident, peak, privateMemory, processor, lag, lines, events, readers, gaps,
         stalled, late, future, series, refusedSeries, refusedEndpoints, refusedAgents, attached, silence, agentUp,
         agentAge, agentLost, agentRepeated, agentUnknown, up, ready, polls, errors,
-        latency, newestLatency, value, age, leftOut,
+        latency, newestLatency, value, age, state, leftOut,
     ]
 }

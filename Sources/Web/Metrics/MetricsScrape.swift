@@ -10,7 +10,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
     /// The parts of the answer, in order.
     private enum Part: Int {
         case agent, window, agentUp, agentAge, agentLost, agentRepeated, agentUnknown, up, ready, polls, errors
-        case latency, newestLatency, value, age, leftOut, end
+        case latency, newestLatency, value, age, state, leftOut, end
     }
 
     /// The kinds of items with a limit.
@@ -126,6 +126,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
             case .newestLatency: tellLatency(store, &writer)
             case .value: tellValue(store, &writer)
             case .age: tellAge(store, &writer)
+            case .state: tellState(store, &writer)
             case .leftOut: tellLeftOut(&writer)
             case .end: tellEnd(&writer)
             }
@@ -135,7 +136,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
     private func turn(from part: Part) {
         let many: Many =
             switch part {
-            case .value, .age: .series
+            case .value, .age, .state: .series
             case .latency: .endpoints
             case .agentUp, .agentAge, .agentLost, .agentRepeated, .agentUnknown: .agents
             default: .sources
@@ -367,17 +368,22 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         }
     }
 
+    private func tellState(_ store: isolated EventStore, _ writer: inout MetricsWriter) -> Bool {
+        tellSeries(.state, store, &writer, isState: true) { _, writer in writer.value(1) }
+    }
+
     private func tellSeries(
         _ family: MetricFamily, _ store: isolated EventStore, _ writer: inout MetricsWriter,
-        _ write: (SeriesNumbers, inout MetricsWriter) -> Void
+        isState: Bool = false, _ write: (SeriesNumbers, inout MetricsWriter) -> Void
     ) -> Bool {
         tellHead(family, &writer)
         guard let series = store.nextSeries(&walk) else { return false }
-        guard series.kind == .data || series.kind == .count, hasRoom else { return true }
+        guard series.kind == .data || series.kind == .count, !isState || series.word != nil, hasRoom else { return true }
         let start = writer
         writer.begin(family)
         label(series.source, store, &writer)
         writer.label("series", series.name, key: series.key)
+        if isState, let word = series.word { writer.label("state", String(decoding: word, as: UTF8.self)) }
         if admit(&writer, from: start) { write(series, &writer) }
         return true
     }

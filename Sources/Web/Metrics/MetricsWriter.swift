@@ -12,8 +12,11 @@ struct MetricsWriter {
     // Bound: a label of `/metrics` | 128 bytes before it is escaped | cut; of names that become equal the first one is
     //   written, the others are counted
     static let longestLabel = 128
-    /// The most bytes of a sample with two labels, an agent's name, and a bound or code of ours; `head` writes less.
-    static let mostSample = 128 + 2 * (24 + 2 * longestLabel) + 24 + AgentName.longest + 64 + LineWriter.mostNumber
+    /// The most bytes of a sample with two labels, an agent's name, and a word, or a bound or code of ours; `head` writes
+    /// less.
+    static let mostSample =
+        128 + 2 * (24 + 2 * longestLabel) + 24 + AgentName.longest + 24 + 2 * BandScale.longestName
+        + LineWriter.mostNumber
 
     init(_ line: LineWriter, _ format: MetricsFormat) {
         self.line = line

@@ -48,7 +48,8 @@ enum LogText {
         case .data(let data):
             let series = data.series == source ? nil : Sanitizer.visible(data.series, limit: 60)
             let text = data.text.map { Sanitizer.visible($0, limit: 500) }
-            return [series, data.value.map(NumberText.short), text].compactMap(\.self).joined(separator: "  ")
+            let value = data.word.map { Sanitizer.visible($0) } ?? data.value.map(NumberText.short)
+            return [series, value, text].compactMap(\.self).joined(separator: "  ")
         case .latency(let sample):
             let late = "\(NumberText.milliseconds(sample.ms)) ms  \(sample.status)"
             return "\(late)  \(Sanitizer.visible(sample.endpoint, limit: 300))"

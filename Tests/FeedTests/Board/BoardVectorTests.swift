@@ -165,10 +165,11 @@ extension BandScale {
 
 extension BoardEvent {
     fileprivate var vector: VectorJSON {
-        .array([
+        let parts: [VectorJSON] = [
             .time(time), .int(sequence), .optional(value), .optional(text),
             .optional(data.map { String(decoding: $0, as: UTF8.self) }), .bool(isCut),
-        ])
+        ]
+        return .array(word == nil && since == nil ? parts : parts + [.optional(word), .time(since)])
     }
 }
 

@@ -15,6 +15,9 @@ struct FeedScenario {
         var trends = 0
         var corrections = 0
         var registrations = 0
+        /// Words of a row, and words that came late.
+        var rows = 0
+        var lateWords = 0
     }
 
     let seed: UInt64
@@ -67,6 +70,7 @@ struct FeedScenario {
         report.revisions = twin.revisions
         report.trends = twin.trends
         report.corrections = twin.corrections
+        (report.rows, report.lateWords) = (twin.rows, twin.lateWords)
         return report
     }
 
@@ -207,6 +211,9 @@ struct FeedScenario {
         case 2: datum.value = Double(bitPattern: random.next())
         case 3...5: datum.value = Double(random.next() % 100)
         default: datum.value = Double(random.next() % 100_000) / 100 - 300
+        }
+        if datum.value != nil, random.next() % 4 > 0 {
+            datum.word = Bytes(["up", "down", "Zürich \"x\""][Int(random.next() % 8) / 3].utf8)
         }
         if random.next() % 2 == 0 { datum.text = Bytes("Cats \(Self.keys[Int(random.next() % 8)])".utf8) }
         if random.next() % 2 == 0 { datum.data = Bytes("{\"length\":\(random.next() % 1_000)}".utf8) }

@@ -63,6 +63,10 @@ struct FeedTwin {
     private(set) var windowLines = 0
     private(set) var revisions = 0
     private(set) var trends = 0
+    /// The events of each series that were no older than those before, from the first word on.
+    private var words: [String: [(time: Timestamp, word: String?)]] = [:]
+    private(set) var rows = 0
+    private(set) var lateWords = 0
     /// Lines that are there only for the trend.
     private(set) var corrections = 0
 
@@ -128,11 +132,17 @@ struct FeedTwin {
             setState(.ok, of: event.source, wall)
             let key = datum.key.map { "/" + String(decoding: $0, as: UTF8.self) } ?? ""
             let value = datum.value.flatMap { $0.isFinite ? $0 : nil }
+            let word = value == nil ? nil : datum.word.map { String(decoding: $0, as: UTF8.self) }
+            var since = event.time
             if let value, let index = seriesIndex(event.source, source + key, hasBands: true) {
                 record(value, in: index, event.time, wall)
+                since = follow(word, source + key, event.time)
+            } else if value == nil {
+                _ = follow(nil, source + key, event.time)
             }
             var text = head(sources[event.source.index].type) + ",\"series\":" + Self.quoted(source + key)
             if let value { text += ",\"value\":" + Self.number(value) }
+            if let word { text += ",\"word\":" + Self.quoted(word) + ",\"since\":" + Self.stamp(since) }
             if let words = datum.text { text += ",\"text\":" + Self.quoted(String(decoding: words, as: UTF8.self)) }
             if let data = datum.data { text += ",\"data\":" + String(decoding: data, as: UTF8.self) }
             add(event.time, text)
@@ -198,6 +208,19 @@ struct FeedTwin {
         }
         series.append(Series(source: source, name: name, place: id.index, hasBands: hasBands))
         return series.count - 1
+    }
+
+    /// Since when a series has the word of its newest event.
+    private mutating func follow(_ word: String?, _ name: String, _ time: Timestamp) -> Timestamp {
+        let events = words[name] ?? []
+        guard word != nil || !events.isEmpty else { return time }
+        let isLate = events.last.map { time < $0.time } ?? false
+        if isLate, word != nil { lateWords += 1 }
+        let row = events.reversed().prefix { $0.word == word }.last
+        if !isLate { words[name] = events + [(time, word)] }
+        guard let row, row.time <= time else { return time }
+        if row.time < time { rows += 1 }
+        return row.time
     }
 
     private func window(of time: Int64) -> Int64 {

@@ -10,6 +10,7 @@ func eventTexts(_ batch: EventBatch, arrival: Timestamp) -> [String] {
         func text(_ bytes: Bytes) -> String { String(decoding: bytes, as: UTF8.self) }
         if let key = datum.key { parts.append("key=\(text(key))") }
         if let value = datum.value { parts.append("value=\(value)") }
+        if let word = datum.word { parts.append("word=\(text(word))") }
         if let words = datum.text { parts.append("text=\(text(words))") }
         if event.time != arrival { parts.append("time=\(event.time.microseconds)") }
         if let data = datum.data { parts.append("data=\(text(data))") }
@@ -30,8 +31,8 @@ extension EventBatch {
                 return self.bytes[start..<start + Int(piece.length)]
             }
             let datum = Datum(
-                key: bytes(record.key), value: record.value.isNaN ? nil : record.value, text: bytes(record.text),
-                data: bytes(record.data), flaws: record.flaws)
+                key: bytes(record.key), value: record.value.isNaN ? nil : record.value, word: bytes(record.word),
+                text: bytes(record.text), data: bytes(record.data), flaws: record.flaws)
             return Event(time: record.time, source: SourceID(index: Int(record.source)), body: .data(datum))
         }
     }

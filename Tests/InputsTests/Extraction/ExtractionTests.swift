@@ -17,13 +17,14 @@ import Testing
 
         init(
             _ name: String, _ document: String, items: String? = nil, key: Extraction.Key? = nil,
-            value: Extraction.Place = .first, text: Extraction.Place = .nowhere, time: String? = nil,
+            value: Extraction.Place = .first, states: [String] = [], text: Extraction.Place = .nowhere,
+            time: String? = nil,
             number: Extraction.NumberRule = .strict, _ events: [String], problem: String? = nil
         ) {
             testDescription = name
             self.document = document
             extraction = Extraction(
-                items: items.map(ExtractionTests.pointer), key: key, value: value, text: text,
+                items: items.map(ExtractionTests.pointer), key: key, value: value, states: states, text: text,
                 time: time.map(ExtractionTests.pointer), number: number)
             self.events = events
             self.problem = problem
@@ -108,6 +109,75 @@ import Testing
                 3 of 5 items are not as asked for (3 without value); first, item 2: "/v" is a string and not a number; \
                 --number lenient takes numbers in strings
                 """),
+        Case(
+            "words", #"[{"s":"up"},{"s":"d\u006fwn"},{"s":7},{"s":null},{"s":"up"}]"#, items: "", value: at("/s"),
+            states: ["up", "down"],
+            [
+                #"value=0.0 word=up data={"s":"up"}"#, #"value=1.0 word=down data={"s":"d\u006fwn"}"#,
+                #"value=7.0 data={"s":7}"#, #"data={"s":null}"#, #"value=0.0 word=up data={"s":"up"}"#,
+            ]),
+        Case(
+            "words that are none of the states", #"["Up","down","",{},"up "]"#, items: "", value: at(""),
+            states: ["up", "down"],
+            [#"data="Up""#, #"value=1.0 word=down data="down""#, #"data="""#, "data={}", #"data="up ""#],
+            problem: """
+                4 of 5 items are not as asked for (4 without value); first, item 1: "the document" is 'Up', which is none \
+                of the states; did you mean 'up'?
+                """),
+        Case(
+            "a word that is too long and acts on a terminal", #"["\u001b[31m\#(long)"]"#, items: "", value: at(""),
+            states: ["up"], [#"data="\u001b[31m\#(long)""#],
+            problem: """
+                1 of 1 items is not as asked for (1 without value); first, item 1: "the document" is \
+                '␛[31m\(long.prefix(59))…', which is none of the states
+                """),
+        Case(
+            "words where numbers in strings count", #"["2","1","x"]"#, items: "", value: at(""), states: ["one", "1"],
+            number: .lenient, [#"value=2.0 data="2""#, #"value=1.0 word=1 data="1""#, #"data="x""#],
+            problem: """
+                1 of 3 items is not as asked for (1 without value); first, item 3: "the document" is 'x', which is none of \
+                the states
+                """),
+        Case(
+            "booleans", "[true,false,null,2]", items: "", value: at(""),
+            ["value=1.0 word=true data=true", "value=0.0 word=false data=false", "data=null", "value=2.0 data=2"]),
+        Case(
+            "booleans beside states", #"[true,false,"down"]"#, items: "", value: at(""), states: ["up", "down"],
+            [
+                "value=1.0 word=true data=true", "value=0.0 word=false data=false", #"value=1.0 word=down data="down""#,
+            ]),
+        Case(
+            "booleans as states", #"[true,false,"true"]"#, items: "", value: at(""), states: ["true", "false"],
+            [
+                "value=0.0 word=true data=true", "value=1.0 word=false data=false", #"value=0.0 word=true data="true""#,
+            ]),
+        Case(
+            "a boolean that is none of the states", "[true,false]", items: "", value: at(""), states: ["on", "true"],
+            ["value=1.0 word=true data=true", "data=false"],
+            problem: """
+                1 of 2 items is not as asked for (1 without value); first, item 2: "the document" is 'false', which is none \
+                of the states
+                """),
+        Case(
+            "no words where the first number was", #"[{"v":1},{"v":true},{"v":"up"}]"#, items: "",
+            [#"value=1.0 data={"v":1}"#, #"data={"v":true}"#, #"data={"v":"up"}"#]),
+        Case(
+            "a boolean as text", #"[{"t":true},{"t":"x"},{"t":false},{"t":null}]"#, items: "", value: .nowhere,
+            text: at("/t"),
+            [
+                #"text=true data={"t":true}"#, #"text=x data={"t":"x"}"#, #"text=false data={"t":false}"#,
+                #"data={"t":null}"#,
+            ]
+        ),
+        Case(
+            "half a pair in a word", #"["\ud800"]"#, items: "", value: at(""), states: ["\u{FFFD}"],
+            ["value=0.0 word=\u{FFFD} data=\"\\ufffd\" altered"]),
+        Case(
+            "one event with a word", #"{"s":"up"}"#, value: at("/s"), states: ["up"],
+            [#"value=0.0 word=up data={"s":"up"}"#]),
+        Case(
+            "one event with a word that is none of the states", #"{"s":"UP"}"#, value: at("/s"), states: ["up"],
+            [#"data={"s":"UP"}"#], problem: #""/s" is 'UP', which is none of the states; did you mean 'up'?"#),
         Case("nothing to be the first number", #"[{"v":null},"7"]"#, items: "", [#"data={"v":null}"#, #"data="7""#]),
         Case(
             "the first number that fits, however deep", #"[{"a":{"b":[1e999,"x",2]},"c":3}]"#, items: "", text: .first,
@@ -205,6 +275,8 @@ import Testing
                 #"key=a/b value=1.0 text=x time=1767323045000000 data={"k":"a\/b","v":" 1 ","s":"x","t":"2026-01-02T03:04:05Z"}"#
             ]),
     ]
+
+    private static let long = String(repeating: "x", count: 4_096)
 
     /// As many levels as there may be in `data`.
     private static let deep = String(repeating: "[", count: 29) + "3" + String(repeating: "]", count: 29)

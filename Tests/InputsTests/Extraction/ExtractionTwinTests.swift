@@ -47,6 +47,7 @@ enum ExtractionTwin {
             guard fields.key != .bad, fields.value != .bad, fields.time != .bad, !fields.isTextMissing else {
                 return nil
             }
+            if fields.value == .unknown { return ([line(fields, tree)], 1) }
             guard fields.value != .null || extraction.value == .first else { return nil }
             return ([line(fields, tree)], 0)
         }
@@ -73,7 +74,7 @@ enum ExtractionTwin {
             case nil: fields.key = isObject ? .text(list.keys[index]) : .none
             case .at: break
             }
-            if fields.key == .bad || fields.value == .bad || fields.time == .bad { faulty += 1 }
+            if fields.key == .bad || [.bad, .unknown].contains(fields.value) || fields.time == .bad { faulty += 1 }
             guard fields.key != .bad else { continue }
             events.append(line(fields, item))
             guard extraction.value == .first, settled == nil else { continue }
@@ -99,12 +100,15 @@ enum ExtractionTwin {
 
     private enum Field: Equatable {
         case none, null, bad
+        /// A word that is none of the states.
+        case unknown
         case text(String)
     }
 
     private struct Fields {
         var key = Field.none
         var value = Field.none
+        var word: String?
         var text: String?
         var isTextMissing = false
         var time = Field.none
@@ -115,6 +119,7 @@ enum ExtractionTwin {
         var parts: [String] = []
         if case .text(let key) = fields.key { parts.append("key=\(key)") }
         if case .text(let value) = fields.value { parts.append("value=\(value)") }
+        if let word = fields.word { parts.append("word=\(word)") }
         if let text = fields.text { parts.append("text=\(text)") }
         if case .text(let time) = fields.time { parts.append("time=\(time)") }
         let faults = LineRules.faults(of: item.raw)
@@ -145,12 +150,28 @@ enum ExtractionTwin {
         case .at(let pointer):
             let found = item.find(pointer.text)
             fields.value = found?.rawText == "null" ? .null : found?.number(isLenient).map { .text("\($0)") } ?? .bad
+            let states = extraction.states
+            if found?.rawText == "true" || found?.rawText == "false" {
+                fields.word = found?.rawText
+                fields.value = .text(found?.rawText == "true" ? "1.0" : "0.0")
+            } else {
+                fields.word = states.isEmpty ? nil : found?.text
+            }
+            if let word = fields.word, found?.text != nil || states.contains("true") || states.contains("false") {
+                if let state = states.firstIndex(where: { $0.utf8.elementsEqual(word.utf8) }) {
+                    fields.value = .text("\(Double(state))")
+                } else {
+                    fields.word = nil
+                    if found?.text == nil || !isLenient || fields.value == .bad { fields.value = .unknown }
+                }
+            }
         }
         switch extraction.text {
         case .nowhere: break
         case .first: fields.text = item.all().lazy.compactMap { $0.value.text }.first
         case .at(let pointer):
-            fields.text = item.find(pointer.text)?.text
+            let found = item.find(pointer.text)
+            fields.text = found?.text ?? found.flatMap { ["true", "false"].contains($0.rawText) ? $0.rawText : nil }
             fields.isTextMissing = fields.text == nil
         }
         if let pointer = extraction.time {
@@ -167,6 +188,18 @@ enum ExtractionTwin {
 }
 
 extension JSONGenerator {
+    /// Half of the time some words, most of which are in the document.
+    private mutating func states(of tree: JSONTree) -> [String] {
+        guard Bool.random(using: &random) else { return [] }
+        var states: [String] = []
+        let words = tree.all().compactMap(\.value.text) + ["true", "false", "a"]
+        for word in words.shuffled(using: &random).prefix(8)
+        where 1...64 ~= word.utf8.count && !states.contains(where: { $0.utf8.elementsEqual(word.utf8) }) {
+            states.append(word)
+        }
+        return states
+    }
+
     /// An extraction whose pointers mostly lead somewhere in this document, or in its first items.
     mutating func extraction(for tree: JSONTree) throws -> Extraction {
         let containers = tree.all().filter { "[{".utf8.contains($0.value.raw[0]) }
@@ -189,8 +222,8 @@ extension JSONGenerator {
             default: .at(try pointer())
             }
         return Extraction(
-            items: try items.map { try JSONPointer($0) }, key: key, value: try place(), text: try place(),
-            time: Int.random(in: 0..<3, using: &random) == 0 ? try pointer() : nil,
+            items: try items.map { try JSONPointer($0) }, key: key, value: try place(), states: states(of: tree),
+            text: try place(), time: Int.random(in: 0..<3, using: &random) == 0 ? try pointer() : nil,
             number: Bool.random(using: &random) ? .strict : .lenient)
     }
 }

@@ -88,6 +88,7 @@ enum ConfigSchema {
             case .nats: return described(help, [Member("anyOf", .array([.object(string(8_192)), nats]))])
             case .key: return described(help, pointer("string", isKey: true))
             case .pointer: return described(help, pointer("string", isKey: false))
+            case .states: return described(help, constraints(shape))
             default: return described(help, [Member("type", .string("string")), Member("minLength", .integer(1))])
             }
         }
@@ -198,6 +199,12 @@ enum ConfigSchema {
                             Member("uniqueItems", .boolean(true)), Member("items", .object(pattern)),
                         ]),
                     ]))
+            ]
+        case .states:
+            return [
+                Member("type", .string("array")), Member("minItems", .integer(1)),
+                Member("maxItems", .integer(BandScale.mostBands)), Member("uniqueItems", .boolean(true)),
+                Member("items", .object(string(BandScale.longestName))),
             ]
         case .message, .nats: return []
         case .scale: return [Member("anyOf", .array([.object(string(64)), reference("scale")]))]

@@ -92,7 +92,7 @@ enum ConfigTables {
         case .headers: "object of strings and secrets"
         case .secret: "secret"
         case .basic: "object"
-        case .tokens, .origins: "array of strings"
+        case .tokens, .origins, .states: "array of strings"
         case .patterns: "string, or array of strings"
         case .message: "string, or any JSON"
         case .nats: "string or object"

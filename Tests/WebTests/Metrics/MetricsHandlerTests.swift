@@ -199,6 +199,37 @@ import Testing
         }
     }
 
+    @Test func tellsTheWordsThatValuesStandFor() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop)
+            let status = await stage.register("status")
+            func publish(_ word: String?, key: String? = nil) async {
+                let datum = Datum(key: key.map { Bytes($0.utf8) }, value: 2, word: word.map { Bytes($0.utf8) })
+                await stage.publish(.data(datum), from: status)
+            }
+            await publish("up")
+            await publish("down")
+            await publish("a \"b\\\u{1b}\n", key: "web\"1")
+            await publish(nil, key: "number")
+            await publish(String(repeating: "\"", count: 64), key: String(repeating: "\"", count: 500))
+            await publish("gone", key: "gone")
+            await publish(nil, key: "gone")
+            let scrape = try stage.scrape()
+            #expect(scrape.faults.isEmpty)
+            let long = String(repeating: #"\""#, count: 128 - 7)
+            #expect(
+                scrape.family("catwatch_series_state") == [
+                    #"{source="status",series="status",state="down"} 1"#,
+                    #"{source="status",series="status/web\"1",state="a \"b\\\#u{FFFD}\n"} 1"#,
+                    "{source=\"status\",series=\"status/\(long)\",state=\"\(String(repeating: #"\""#, count: 64))\"} 1",
+                ])
+            stage.context.settings.metricsSeries = 2
+            #expect(try stage.scrape().family("catwatch_series_state").count == 2)
+            stage.context.settings.metricsSeries = 1
+            #expect(try stage.scrape()["catwatch_metrics_left_out{of=\"series\"}"] == "4")
+        }
+    }
+
     @Test func tellsNoMoreThanItMay() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = MetricsStage(on: loop)
