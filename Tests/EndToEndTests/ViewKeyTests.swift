@@ -30,7 +30,8 @@ import Testing
         try await Stage.run { stage in
             let screen = try await ViewScreen(stage, Self.demo, columns: 10, rows: 1)
             // What does not fit is the name's end, and no part of the value.
-            try await screen.wait(for: #"^Ahm\w*… \d+ [GSMPVX]"#)
+            try await screen.wait(for: #"^fact"#)
+            try await screen.type("/aqi/\r", for: #"^Ahm\w*… \d+ [GSMPVX]"#)
             try await screen.type("j", for: #"^Amr\w*… \d+ [GSMPVX]"#)
             try await screen.type("q")
             let left = try await screen.end()
@@ -41,10 +42,10 @@ import Testing
     @Test func goesIntoACityAndBack() async throws {
         try await Stage.run { stage in
             let screen = try await ViewScreen(stage, Self.demo)
-            try await screen.wait(for: "aqi/Varanasi")
+            try await screen.wait(for: "aqi ▾ 20 series")
             try await screen.type("/", for: "filter: ")
             try await screen.type("del", for: "filter: del.*1 of ")
-            try await screen.type("\r", for: #"\n▸ aqi/Delhi .* AQI  [GSMPVX] "#)
+            try await screen.type("\r", for: #"\n▸   Delhi .* AQI [ GSMPVX→]{3} "#)
             // The band's letter and its name, the graph's axis, the figures and the event's own members.
             let names = "G  good|S  satisfactory|M  moderate|P  poor|V  very poor|X  severe"
             let detail = try await screen.type("\r", for: "aqi/Delhi +\\d+ AQI .*(\(names))")
@@ -53,9 +54,9 @@ import Testing
             // The read-out of the cursor, and without it again.
             try await screen.type("\u{1B}[D", for: #"\d\.\d   value \d+"#)
             try await screen.type("\u{1B}", for: #"last \d+   min"#)
-            try await screen.type("\u{1B}", for: "▸ aqi/Delhi")
+            try await screen.type("\u{1B}", for: "▸   Delhi")
             // The filter goes last.
-            try await screen.type("\u{1B}", for: "aqi/Amritsar")
+            try await screen.type("\u{1B}", for: "Amritsar")
             try await screen.type("q")
             #expect(try await screen.end().status == 0)
         }
@@ -64,9 +65,10 @@ import Testing
     @Test func listsWhatHasNoValues() async throws {
         try await Stage.run { stage in
             let screen = try await ViewScreen(stage, Self.demo)
-            try await screen.wait(for: "aqi/Varanasi")
+            try await screen.wait(for: "aqi ▾ 20 series")
             try await screen.type(
-                "/dogs/\r", for: #"name▾ +text +each +age\n▸ dogs/1 (?s:.*)dogs/2 (?s:.*)dogs/9 .*\n  dogs/10 "#)
+                "/dogs/\r",
+                for: #"source▾ +text +.*age\n.*dogs ▾ 10 series.*\n▸   1 (?s:.*)    2 (?s:.*)    9 .*\n    10 "#)
             // The event's own members, its text first; the picture's address as text too.
             try await screen.type("\r", for: #"newest event(?s:.*)picture  http://127\.0\.0\.1:\d+/pictures/"#)
             #expect(try await screen.count(#"\x1b\]8;;http://127\.0\.0\.1:\d+/pictures/[^\x1b]*\x1b\\"#) > 0)
@@ -78,13 +80,13 @@ import Testing
     @Test func theMouseChoosesRowsWhenAskedFor() async throws {
         try await Stage.run { stage in
             let screen = try await ViewScreen(stage, Self.demo + ["--mouse"])
-            try await screen.wait(for: "aqi/Varanasi")
-            // A press and a release in the fifth column of the sixth row, and the wheel.
-            let click = "\u{1B}[<0;5;6M\u{1B}[<0;5;6m"
-            try await screen.type(click, for: "▸ aqi/Bengaluru")
-            try await screen.type("\u{1B}[<65;5;6M", for: "▸ aqi/Chennai")
-            try await screen.type("\u{1B}[<64;5;6M", for: "▸ aqi/Bengaluru")
-            try await screen.type(click, for: "aqi/Bengaluru .*ago")
+            try await screen.wait(for: "aqi ▾ 20 series")
+            // A press and a release in the fifth column of the ninth row, and the wheel.
+            let click = "\u{1B}[<0;5;9M\u{1B}[<0;5;9m"
+            try await screen.type(click, for: "▸   Ahmedabad")
+            try await screen.type("\u{1B}[<65;5;6M", for: "▸   Bhopal")
+            try await screen.type("\u{1B}[<64;5;6M", for: "▸   Ahmedabad")
+            try await screen.type(click, for: "aqi/Ahmedabad .*ago")
             try await screen.type("q")
             #expect(try await screen.end().changed == [])
             #expect(try await screen.count(#"\x1b\[\?1000h"#) == 1)
@@ -99,7 +101,8 @@ import Testing
     @Test func sortsPausesAndWidens() async throws {
         try await Stage.run { stage in
             let screen = try await ViewScreen(stage, Self.demo + ["-e", "100ms"])
-            try await screen.wait(for: "aqi/Varanasi")
+            try await screen.wait(for: "aqi ▾ 20 series")
+            try await screen.type("s", for: "name▾")
             let sorted = try await screen.type("s", for: "value▾")
             let values = sorted.compactMap { row in
                 row.contains("AQI") ? row.split(separator: " ").lazy.compactMap { Int($0) }.first : nil
@@ -107,7 +110,7 @@ import Testing
             #expect(values.count > 10 && values == values.sorted(by: >), "\(sorted)")
             try await screen.type("s", for: "change▾")
             try await screen.type("s", for: "age▾")
-            try await screen.type("s", for: "name▾")
+            try await screen.type("s", for: "source▾")
 
             let paused = try await screen.type(" ", for: #" PAUSED  [1-9]\d* new "#)
             let later = try await screen.wait(for: #" PAUSED  \d\d+ new "#)
@@ -121,7 +124,7 @@ import Testing
             try await screen.type("-", for: "2 s windows")
             try await screen.type("[", for: "2 s windows, 60 s")
             try await screen.type("?", for: "Fibonacci up to N")
-            try await screen.type("x", for: "name▾")
+            try await screen.type("x", for: "source▾")
             try await screen.type("q")
             #expect(try await screen.end().status == 0)
         }
@@ -152,7 +155,7 @@ import Testing
                 "--demo", "--preset", "all", "-e", "1h", "-i", "10s", "-o", "none", "--listen=\(path)",
             ])
             let screen = try await ViewScreen(stage, ["--attach=\(path)"])
-            try await screen.wait(for: "aqi/Varanasi")
+            try await screen.wait(for: "aqi ▾ 20 series")
             for (columns, rows) in [(120, 40), (40, 10), (20, 5), (80, 24)] {
                 try await screen.resize(columns: columns, rows: rows)
                 let fresh = try await ViewScreen(stage, ["--attach=\(path)"], columns: columns, rows: rows)

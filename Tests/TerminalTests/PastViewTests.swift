@@ -7,13 +7,14 @@ import Testing
 
 /// What `[` and `]` do where there is a journal.
 @Suite(.limited) struct PastViewTests {
-    /// Two series of a minute, the first of them in Detail.
+    /// Three series of a minute, the first of them in Detail.
     private func script(columns: Int = 80, rows: Int = 24) -> FeedScript {
         var script = FeedScript(columns: columns, rows: rows)
         script.now = FeedScript.noon - .seconds(60)
         script.hello(run: "now")
         for _ in 0..<6 {
             script.data("s", 5)
+            script.data("s", key: "t", 7)
             script.data("t", 6)
             script.pass(10)
         }
@@ -179,7 +180,7 @@ import Testing
         let later = script.frame().text()
         #expect(!later.holds("4444") && !later.holds("late"))
         switch change {
-        case "series": #expect(next?.request.source == "t")
+        case "series": #expect(next?.request.source == "s" && next?.number != number)
         case "span": #expect(next.map { $0.request.from ?? request.until < request.from ?? request.until } == true)
         case "run", "resume": #expect(next?.request.source == "s" && next?.number != number)
         default: #expect(next == nil && text.holds(", 2 m"))

@@ -20,7 +20,9 @@ import Testing
         script.pass(1.5)
         _ = script.frame()
         switch screen {
-        case "detail": script.press(.enter)
+        case "detail":
+            script.choose("aqi/Delhi")
+            script.press(.enter)
         case "fact":
             script.choose("fact")
             script.press(.enter)
@@ -128,6 +130,7 @@ import Testing
         script.data("api", 7, json: #"{"latency_ms":7}"#, pointer: "/latency_ms")
         script.data("api", 8, json: #"{"latency_ms":8}"#)
         script.choose("api")
+        _ = script.frame()
         script.press(.enter)
         #expect(script.frame().text().contains("\n  api  value: /latency_ms "))
     }
@@ -149,7 +152,10 @@ import Testing
     func inASCII(_ size: (Int, Int), _ name: String) {
         var script = FeedScript.busy(columns: size.0, rows: size.1)
         _ = script.frame()
-        if name == "detail" { script.press(.enter) }
+        if name == "detail" {
+            script.choose("aqi/Delhi")
+            script.press(.enter)
+        }
         if name == "metrics" { script.type("3") }
         let text = script.frame().text(isASCII: true)
         #expect(text.utf8.allSatisfy { 0x20...0x7E ~= $0 || $0 == 0x0A })

@@ -34,13 +34,13 @@ import Testing
         let grid = script.frame()
         let lines = grid.text().split(separator: "\n").map(String.init)
         let row = lines.firstIndex { $0.holds("status/Web") } ?? 0
-        #expect(lines[row].holds("▄▄▄▄██") && lines[row].holds(" outage "), "\(lines)")
+        #expect(lines[row].holds("▄▄▄▄▄▄▄▄████") && lines[row].holds(" outage "), "\(lines)")
         #expect(lines[row].holds("for 20s") && !lines[row].holds("↑"), "\(lines)")
         let first = (0..<80).first { grid[row, $0].glyph == 0x2584 } ?? 0
         let theme = Theme()
         let good = Self.states.map { theme.band($0.bands[0]) }
         let bad = Self.states.map { theme.band($0.bands[2]) }
-        #expect(grid[row, first].style == good && grid[row, first + 5].style == bad)
+        #expect(grid[row, first].style == good && grid[row, first + 8].style == bad)
     }
 
     @Test func aChangeOfBandHasItsLetters() {
@@ -85,9 +85,9 @@ import Testing
         script.pass(1)
         let grid = script.frame()
         let line = script.lines()[3]
-        #expect(line.holds("█▄") && line.holds(" false ") && line.holds("for 1s"), "\(line)")
+        #expect(line.holds("██▄▄") && line.holds(" false ") && line.holds("for 1s"), "\(line)")
         let first = (0..<80).first { grid[3, $0].glyph == 0x2588 } ?? 0
-        #expect([grid[3, first].style, grid[3, first + 1].style] == [Theme().accent, Theme().faint])
+        #expect([grid[3, first].style, grid[3, first + 2].style] == [Theme().accent, Theme().faint])
     }
 
     @Test func wordsThatWantToDoHarmDoNone() {

@@ -109,10 +109,11 @@ package enum NumberText {
         return now - time < .seconds(86_400) ? minute : date(time, offset: offset) + " " + minute
     }
 
-    /// The time until something happens: `3 s`, `1m41s`, in whole seconds that have begun.
+    /// The time until something happens: `in 3 s`, `in 1m41s`, in whole seconds that have begun; `now`.
     static func countdown(_ rest: Duration) -> String {
+        guard rest > .zero else { return "now" }
         let seconds = rest.components.seconds + (rest.components.attoseconds > 0 ? 1 : 0)
-        return seconds < 60 ? "\(seconds) s" : age(.seconds(seconds))
+        return "in " + (seconds < 60 ? "\(seconds) s" : age(.seconds(seconds)))
     }
 
     /// `1st`, `2nd`, `3rd`, `4th`, `11th`, `21st`

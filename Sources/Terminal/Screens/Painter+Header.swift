@@ -151,7 +151,7 @@ extension Painter {
     var trouble: [Piece]? {
         if case .lost(let reason, let since, let retryAt) = connection {
             var text = "✕ agent lost \(NumberText.age(localNow - since)) ago · "
-            if let retryAt { text += "next try in \(NumberText.countdown(retryAt - localNow)) · " }
+            if let retryAt { text += "next try \(NumberText.countdown(retryAt - localNow)) · " }
             text += reason
             return [(text, theme.bad.with(.bold))]
         }
@@ -255,11 +255,14 @@ extension Painter {
         }
         if !board.sources.isEmpty { lines.append([]) }
         for source in sourcesByState.map({ board.sources[$0] }) {
+            guard source.state != .failing else {
+                lines.append(self.pieces(trouble(of: source), isFolded: nil))
+                continue
+            }
             var pieces = self.pieces(source)
             if source.state == .starting {
                 pieces.append((" asked \(NumberText.fixed(age(source.since).seconds, 1)) s ago", theme.muted))
             }
-            if let message = source.failure?.message { pieces.append((" " + message, theme.bad)) }
             lines.append(pieces)
         }
         let top = body.lowerBound + max(0, (body.count - lines.count) / 3)

@@ -66,7 +66,7 @@ extension Painter {
     private func layOut(_ rows: [RowLook]) -> ListColumns {
         let width = grid.columns
         var columns = ListColumns()
-        columns.mark = width < 40 ? 1 : 2
+        columns.mark = width < 40 && order.hasHeadings ? 1 : 2
         columns.name = order.hasHeadings ? columns.mark + 2 : columns.mark
         var longestName = 6
         var hasText = false
@@ -149,7 +149,8 @@ extension Painter {
         func mark(_ key: ListOrder.Key, _ text: String) -> Piece {
             state.sort == key ? (text + "▾", theme.accent) : (text, theme.faint)
         }
-        let name = state.sort == .source ? mark(.source, "source") : mark(.name, "name")
+        let title = columns.nameWidth < 7 ? "" : "source"
+        let name = state.sort == .source ? mark(.source, title) : mark(.name, "name")
         put([name], row: row, column: columns.name, width: columns.nameWidth + 1)
         if columns.sparkWidth >= 7 {
             // Series without values have their text there.
@@ -227,6 +228,14 @@ extension Painter {
         if columns.badge.width > 0 {
             put(item.badge.map { ($0.text, look($0.style)) }, row: row, column: columns.badge.start, width: 3)
             put(item.name, look(item.style), row: row, column: columns.band.start, width: columns.band.width)
+        }
+        // A text has the room of what its series has not, where it has no column.
+        let room = (item.rhythm.isEmpty ? columns.age.start : columns.rhythm.start) - columns.unit.start - 2
+        if columns.text.width == 0, room >= 20, quantity.unit.isEmpty, item.badge.isEmpty, item.gone.isEmpty,
+            let text = item.series.text, !text.isEmpty
+        {
+            put(text, quiet, row: row, column: columns.unit.start, width: room)
+            return
         }
         if columns.arrow.width > 0, item.gone.isEmpty, let arrow = item.arrow {
             grid.put(glyph: arrow.glyph, row: row, column: columns.arrow.start, style: look(arrow.style))

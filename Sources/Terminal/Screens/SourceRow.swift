@@ -39,7 +39,7 @@ struct SourceRow: Sendable, Equatable {
         parts.append("since \(since) (\(NumberText.age(now - source.since)))")
         if let attempt = failure?.attempt, attempt > 1 { parts.append("\(NumberText.ordinal(attempt)) try") }
         if let retryAt = failure?.retryAt {
-            parts.append(retryAt > now ? "next in \(NumberText.countdown(retryAt - now))" : "next now")
+            parts.append("next " + NumberText.countdown(retryAt - now))
         }
         text = parts.joined(separator: " · ")
     }

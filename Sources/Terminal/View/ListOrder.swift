@@ -290,15 +290,20 @@ struct ListOrder: Sendable {
     /// Whether a series stands below the heading of its group.
     func isBelowHeading(_ index: Int) -> Bool { hasHeadings && !groups[group(ofSeries: index)].isHeading }
 
-    /// The position of the row that stands for `row`: it itself, or its group's heading or first series; else the first.
-    /// Nil when there are no rows.
+    /// The position of the row that stands for `row`: it itself, or its group's heading or first series; else the first,
+    /// with a filter the first match. Nil when there are no rows.
     func position(of row: ListRow?, _ board: Board) -> Int? {
-        guard let row, let group = group(of: row, board) else { return rows.isEmpty ? nil : 0 }
-        return rows.firstIndex(of: row) ?? rows.firstIndex(of: .heading(group))
-            ?? rows.firstIndex {
-                if case .series(let index) = $0 { self.group(ofSeries: index) == group } else { false }
-            }
-            ?? (rows.isEmpty ? nil : 0)
+        func first(_ isIt: (Int) -> Bool) -> Int? {
+            rows.firstIndex { if case .series(let index) = $0 { isIt(index) } else { false } }
+        }
+        if let row, let group = group(of: row, board),
+            let position = rows.firstIndex(of: row) ?? rows.firstIndex(of: .heading(group))
+                ?? first({ self.group(ofSeries: $0) == group })
+        {
+            return position
+        }
+        let match = filter.isEmpty ? nil : first { _ in true }
+        return match ?? (rows.isEmpty ? nil : 0)
     }
 
     /// The series that a row leads to: its own, or the first of its group or source.

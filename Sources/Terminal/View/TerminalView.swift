@@ -351,7 +351,9 @@ package struct TerminalView: Sendable {
         switch state.screen {
         case .list:
             guard let row = chosenRow else { return }
-            if case .heading(let group) = order.rows[row] { return fold(!order.groups[group].isFolded) }
+            if case .heading(let group) = order.rows[row], ListFilter(state.filter).isEmpty {
+                return fold(!order.groups[group].isFolded)
+            }
             guard order.firstSeries(of: order.rows[row], shown) != nil else { return }
             state.selected = order.rows[row]
             state.scrub = nil
@@ -411,6 +413,7 @@ package struct TerminalView: Sendable {
     /// Folds or unfolds the chosen heading.
     private mutating func fold(_ isFolded: Bool) {
         guard let row = chosenRow, case .heading(let group) = order.rows[row] else { return }
+        state.selected = order.rows[row]
         if ListFilter(state.filter).isEmpty {
             state.fold(order.groups[group].name, isFolded)
         } else {

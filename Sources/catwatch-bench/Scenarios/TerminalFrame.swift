@@ -19,7 +19,10 @@ enum TerminalFrame: Scenario {
                     limit: limit.map { .atMost($0) }))
         }
         try add("list, 100 series all changed", "ms", 2) { try frames(series: 100, keys: "") }
-        try add("list by value, 10,000 series all changed", "ms", nil) { try frames(series: 10_000, keys: "s") }
+        try add("list, 10,000 series in 100 folded sources, all changed", "ms", 2) {
+            try frames(series: 10_000, sources: 100, keys: "")
+        }
+        try add("list by value, 10,000 series all changed", "ms", nil) { try frames(series: 10_000, keys: "ss") }
         try add("scrolling through 10,000 series, a key and its frame", "ms", nil) { try scroll(series: 10_000) }
         try add("scrolling through 10 series, a key and its frame", "ms", nil) { try scroll(series: 10) }
         try add("detail, its series changed", "ms", 2) { try frames(series: 100, keys: "2") }
@@ -34,16 +37,31 @@ enum TerminalFrame: Scenario {
         var now = TerminalFrame.start
         var sequence = 0
 
-        init(series: Int) throws {
+        /// Without headings where there is one source, and folded below them where there are more.
+        init(series: Int, sources: Int = 1) throws {
             view = TerminalView(size: TerminalFrame.size, connection: .open)
-            names = (0..<series).map { "cats/cat-\($0)" }
+            names = (0..<series).map { "cats\($0 * sources / series)/cat-\($0)" }
             let hello =
                 #"{"type":"hello","time":"2026-03-01T12:00:00Z","format":1,"run":"r","interval_s":10,"history_s":120,"first_seq":1,"next_seq":1}"#
             view.apply(try LineDecoder.decode(Array(hello.utf8)[...]), now: now)
+            let listed = (0..<sources).map { #"{"source":"cats\#($0)","state":"ok"}"# }.joined(separator: ",")
+            let stats =
+                #"{"type":"stats","time":"2026-03-01T12:00:00Z","as_of":0,"endpoints":[],"sources":[\#(listed)]}"#
+            view.apply(try LineDecoder.decode(Array(stats.utf8)[...]), now: now)
             for _ in 0..<(series > 1_000 ? 12 : 120) {
                 try change(names.indices)
                 now = now + .seconds(series > 1_000 ? 10 : 1)
             }
+            guard sources > 1 else { return }
+            // Folded, the next heading is the row below.
+            _ = view.frame(now: now)
+            _ = view.handle(.home, now: now)
+            for _ in 0..<sources {
+                _ = view.handle(.left, now: now)
+                _ = view.frame(now: now)
+                _ = view.handle(.down, now: now)
+            }
+            _ = view.handle(.home, now: now)
         }
 
         /// Gives each of these series another value.
@@ -53,7 +71,7 @@ enum TerminalFrame: Scenario {
                 // Scattered numbers, the same in each run.
                 let value = ((sequence &* 2_654_435_761) >> 16) % 1_000
                 let text =
-                    #"{"seq":\#(sequence),"time":"2026-03-01T12:00:00Z","type":"cats","source":"cats","series":"\#(names[index])","value":\#(value)}"#
+                    #"{"seq":\#(sequence),"time":"2026-03-01T12:00:00Z","type":"cats","source":"\#(names[index].prefix { $0 != "/" })","series":"\#(names[index])","value":\#(value)}"#
                 var line = try LineDecoder.decode(Array(text.utf8)[...])
                 line.time = now
                 view.apply(line, now: now)
@@ -62,8 +80,8 @@ enum TerminalFrame: Scenario {
     }
 
     /// The milliseconds of the thread's CPU time for a frame.
-    private static func frames(series: Int, keys: String) throws -> Double {
-        var feed = try Feed(series: series)
+    private static func frames(series: Int, sources: Int = 1, keys: String) throws -> Double {
+        var feed = try Feed(series: series, sources: sources)
         var renderer = GridRenderer(TerminalCapabilities(depth: .full))
         _ = renderer.render(feed.view.frame(now: feed.now))
         for key in keys.unicodeScalars { _ = feed.view.handle(.character(key), now: feed.now) }
