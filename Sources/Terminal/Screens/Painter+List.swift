@@ -131,6 +131,11 @@ extension Painter {
             place += columns[keyPath: column].width + 1
             columns[keyPath: column].end = place
         }
+        if hasText, !wantsText {
+            // What is free goes to the texts, which begin behind the value.
+            columns.rhythm.end += max(width - 1 - place, 0)
+            place = max(place, width - 1)
+        }
         columns.age.end = min(place, width)
         if wantsText, width - place >= 12 { columns.text = ListColumn(width: width - place - 3, end: width - 1) }
         return columns
@@ -231,10 +236,10 @@ extension Painter {
         }
         // A text has the room of what its series has not, where it has no column.
         let room = (item.rhythm.isEmpty ? columns.age.start : columns.rhythm.start) - columns.unit.start - 2
-        if columns.text.width == 0, room >= 20, quantity.unit.isEmpty, item.badge.isEmpty, item.gone.isEmpty,
+        if columns.text.width == 0, room >= 16, quantity.unit.isEmpty, item.badge.isEmpty, item.gone.isEmpty,
             let text = item.series.text, !text.isEmpty
         {
-            put(text, quiet, row: row, column: columns.unit.start, width: room)
+            put(text, quiet, row: row, column: columns.unit.start + 1, width: room)
             return
         }
         if columns.arrow.width > 0, item.gone.isEmpty, let arrow = item.arrow {
