@@ -49,9 +49,6 @@ static const unsigned char fields_mjs[] = {
 static const unsigned char format_mjs[] = {
 #embed "Files/format.mjs"
 };
-static const unsigned char graph_css[] = {
-#embed "Files/graph.css"
-};
 static const unsigned char graph_mjs[] = {
 #embed "Files/graph.mjs"
 };
@@ -67,8 +64,8 @@ static const unsigned char histogram_mjs[] = {
 static const unsigned char icon_svg[] = {
 #embed "Files/icon.svg"
 };
-static const unsigned char ink_mjs[] = {
-#embed "Files/ink.mjs"
+static const unsigned char later_css[] = {
+#embed "Files/later.css"
 };
 static const unsigned char lazy_mjs[] = {
 #embed "Files/lazy.mjs"
@@ -138,13 +135,12 @@ static const struct cw_page_file files[] = {
     ENTRY("fibonaccipanel.mjs", fibonaccipanel_mjs),
     ENTRY("fields.mjs", fields_mjs),
     ENTRY("format.mjs", format_mjs),
-    ENTRY("graph.css", graph_css),
     ENTRY("graph.mjs", graph_mjs),
     ENTRY("header.mjs", header_mjs),
     ENTRY("help.mjs", help_mjs),
     ENTRY("histogram.mjs", histogram_mjs),
     ENTRY("icon.svg", icon_svg),
-    ENTRY("ink.mjs", ink_mjs),
+    ENTRY("later.css", later_css),
     ENTRY("lazy.mjs", lazy_mjs),
     ENTRY("line.mjs", line_mjs),
     ENTRY("list.mjs", list_mjs),

@@ -32,7 +32,7 @@ window.firstData = new Promise(done => {
 def transferred(agent, later):
     """Bytes of all answers that showing the list takes, their heads included, but for the stream's; with `later` of those, too,
     that come when there is time."""
-    names, total = ["", "config"] + (["graph.css"] if later else []), 0
+    names, total = ["", "config"] + (["later.css"] if later else []), 0
     imports = r""""(?:\./)?(\w+\.mjs)\"""" if later else r"""(?<!import\()"(?:\./)?(\w+\.mjs)\""""
     for name in names:
         with socket.create_connection(("127.0.0.1", agent.port), 10) as connection:

@@ -4,8 +4,7 @@ import { readFileSync } from "node:fs"
 import test from "node:test"
 import { pageFolder } from "./files.mjs"
 
-const { contrast } = await import(new URL("bands.mjs", pageFolder))
-const { rimOn } = await import(new URL("ink.mjs", pageFolder))
+const { contrast, rimOn } = await import(new URL("bands.mjs", pageFolder))
 const css = readFileSync(new URL("page.css", pageFolder), "utf8")
 const tokens = [...css.matchAll(/--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);/g)]
 const themes = {

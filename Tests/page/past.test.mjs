@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import test, { mock } from "node:test"
 import { pageFolder } from "./files.mjs"
 
-const { PastSeries, fetchPast } = await import(new URL("past.mjs", pageFolder))
+const { PastSeries, fetchPast, timeOf } = await import(new URL("past.mjs", pageFolder))
 
 const second = 1e6
 const begin = Date.UTC(2026, 10, 21, 5, 0, 0) * 1000
@@ -157,4 +157,47 @@ test("a server that says nothing more is left, as it is by who leaves", async t 
     const left = assert.rejects(fetchPast(seriesOf("s", "s"), control), { name: "AbortError" })
     control.abort()
     await left
+})
+
+test("a time is read as people write it", () => {
+    // 2026-11-26 10:30:00 UTC, which clocks show as 12:30.
+    const now = Date.UTC(2026, 10, 26, 10, 30) * 1000
+    const offset = () => 7200
+    const read = text => {
+        const time = timeOf(text, now, offset)
+        return time === null ? null : new Date(time / 1000).toISOString().slice(0, 19)
+    }
+    for (const [text, time] of [
+        ["now", "2026-11-26T10:30:00"], ["1h", "2026-11-26T09:30:00"], ["-90s", "2026-11-26T10:28:30"], ["1.5h ago", "2026-11-26T09:00:00"],
+        ["2d", "2026-11-24T10:30:00"], ["500ms ago", "2026-11-26T10:29:59"], ["12:03", "2026-11-26T10:03:00"], [" 12:03:04 ", "2026-11-26T10:03:04"],
+        // Not later than now: yesterday's.
+        ["12:31", "2026-11-25T10:31:00"], ["today 12:31", "2026-11-26T10:31:00"], ["yesterday 08:00", "2026-11-25T06:00:00"],
+        ["today", "2026-11-25T22:00:00"], ["yesterday", "2026-11-24T22:00:00"], ["2026-11-22", "2026-11-21T22:00:00"],
+        ["2026-11-22 08:00", "2026-11-22T06:00:00"], ["2026-11-22T08:00:30", "2026-11-22T06:00:30"], ["2026-11-22T08:00:00Z", "2026-11-22T08:00:00"],
+        ["2026-11-22T08:00:00+05:30", "2026-11-22T02:30:00"],
+    ]) assert.equal(read(text), time, text)
+    for (const text of ["", " ", "24:00", "8", "2026", "1y", "h", "yesterday08:00", "2026-02-30", "12:60", "x".repeat(100), "1e3h", "--1h", "tomorrow", "<b>"]) {
+        assert.equal(read(text), null, text)
+    }
+})
+
+test("a time is of the zone that is shown then", () => {
+    // Clocks went back an hour on 2026-10-25 at 01:00 UTC.
+    const change = Date.UTC(2026, 9, 25, 1) * 1000
+    const offset = time => time < change ? 7200 : 3600
+    const now = Date.UTC(2026, 9, 26, 10) * 1000
+    assert.equal(timeOf("2026-10-24 12:00", now, offset), Date.UTC(2026, 9, 24, 10) * 1000)
+    assert.equal(timeOf("2026-10-25 12:00", now, offset), Date.UTC(2026, 9, 25, 11) * 1000)
+})
+
+test("an agent whose greeting named no journal is asked whether it has one by now", async t => {
+    for (const [first, hasJournal] of [[hello("r1"), false], [hello("r1").replace('"next_seq"', '"journal_first_seq":1,"next_seq"'), true]]) {
+        const asked = server(t, [first + "\n", bye + "\n"])
+        const past = new PastSeries({ name: "s", source: "s", from: begin, until: begin + 1, hasJournal: false })
+        await fetchPast(past, new AbortController())
+        assert.equal(past.hasJournal, hasJournal)
+        assert.equal(asked[0], "feed?replay=false")
+        assert.equal(asked.length, 2)
+        t.mock.restoreAll()
+    }
 })

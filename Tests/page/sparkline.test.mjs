@@ -1,7 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { BandScale, contrast } from "../../Sources/Page/Files/bands.mjs"
-import { inkOn } from "../../Sources/Page/Files/ink.mjs"
+import { BandScale, contrast, inkOn } from "../../Sources/Page/Files/bands.mjs"
 import { longestStep, sparklinePaths } from "../../Sources/Page/Files/sparkline.mjs"
 
 const width = 1e6

@@ -12,7 +12,7 @@ def paths(page):
     return [urlsplit(url).path for url in page.context.watch.requests]
 
 
-LATER = {"/detail.mjs", "/graph.mjs", "/graph.css", "/metrics.mjs", "/feed.mjs"}
+LATER = {"/detail.mjs", "/graph.mjs", "/later.css", "/metrics.mjs", "/feed.mjs"}
 
 
 def test_other_screens_are_fetched_behind_the_first_data(demo, open_context):
@@ -34,7 +34,7 @@ def test_screens_are_there_when_the_agent_is_not(fed, open_page):
     page = open_page(fed)
     page.context.watch.expected.append("ERR_CONNECTION_REFUSED")
     page.context.watch.expected.append("ERR_INCOMPLETE_CHUNKED_ENCODING")
-    names = ("detail", "graph", "axis", "export", "fibonaccipanel", "pictures", "metrics", "feed")
+    names = ("detail", "graph", "axis", "export", "fibonacci", "fibonaccipanel", "fields", "past", "pictures", "metrics", "feed")
     # Each of them has come, and not only been asked for.
     come = "names => names.every(name => performance.getEntriesByName(new URL(name + '.mjs', location), 'resource').some(each => each.responseEnd > 0))"
     page.wait_for_function(come, arg=names)

@@ -9,9 +9,9 @@ import { FibonacciRuns } from "../../Sources/Page/Files/fibonacci.mjs"
 import { rowsOf } from "../../Sources/Page/Files/fields.mjs"
 import * as format from "../../Sources/Page/Files/format.mjs"
 import { readLine } from "../../Sources/Page/Files/line.mjs"
-import { ListOrder, naturalOrder } from "../../Sources/Page/Files/order.mjs"
+import { Group, ListOrder, naturalOrder } from "../../Sources/Page/Files/order.mjs"
 import { PastSeries } from "../../Sources/Page/Files/past.mjs"
-import { nameParts, standing } from "../../Sources/Page/Files/standing.mjs"
+import { headingOf, marks, nameParts, standing, stateOf, troubleText } from "../../Sources/Page/Files/standing.mjs"
 import { dump, dumpStale, limitsOf } from "./dump.mjs"
 
 /** The first place where two values differ, in words; null when they are equal. Numbers are compared as doubles. */
@@ -138,9 +138,23 @@ function order(vector) {
     const order = new ListOrder()
     return first(vector.steps ?? [], step => {
         if (typeof step === "string") return [board.apply(step), true]
-        order.update(board, step.key, step.filter)
-        return [order.rows.map(index => board.series[index].name), step.rows]
+        const { now_us: now = null, key = "source", filter = "", folds = {} } = step
+        order.update(board, key, filter, new Map(Object.entries(folds)), now)
+        if (step.within === undefined) return [order.rows.map(row => shownRow(row, order, board, now ?? board.clock)), step.rows]
+        const { source } = board.series[board.seriesNamed(step.within)]
+        return [order.within(source).map(index => board.series[index].name), step.series]
     })
+}
+
+function shownRow(row, order, board, now) {
+    const mark = source => source === null ? null : marks[stateOf(source, now, board.interval)]
+    if (row instanceof Group) {
+        const { name, text, age, source } = headingOf(row, now)
+        return { heading: name, mark: mark(source), text, age, folded: row.isFolded }
+    }
+    if (typeof row !== "number") return { trouble: row.name, mark: mark(row), text: troubleText(row, now, board.interval, 0) }
+    const { name, source } = board.series[row]
+    return order.isHeading(row) ? { series: name, mark: mark(board.describedSource(source)) } : name
 }
 
 function agents(vector) {

@@ -32,7 +32,7 @@ def rows(page):
 
 
 def row(page, series):
-    return rows(page).filter(has=page.locator(f"a[href='{address(series)}']"))
+    return page.locator(".list .rows .row:not([hidden], .of-source)").filter(has=page.locator(f"a[href='{address(series)}']"))
 
 
 def address(series):

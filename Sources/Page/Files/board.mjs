@@ -61,6 +61,16 @@ export function isStale(source, time, now, window) {
     return (now - Math.max(time, source?.confirmed ?? time)) * 2 > expected * 5
 }
 
+/**
+ * How long a polled source that is well has not answered, `{silence, expected}`; null unless that is late, which is after two and a
+ * half times the longer of its period and `window`. A stream may be silent.
+ */
+export function lateness({ state, rhythm, answered }, now, window) {
+    if (state !== "ok" || rhythm.kind !== "every" || answered === null) return null
+    const [silence, expected] = [now - answered, Math.max(rhythm.period, window)]
+    return silence * 2 > expected * 5 ? { silence, expected } : null
+}
+
 /** When the newest event of a series was; null when there was none. */
 export function newestTime(series) {
     if (series.event === null) return series.newest?.time ?? null
@@ -98,6 +108,8 @@ export class Board {
         this.moreEndpoints = 0
         this.moreSources = 0
         this.sources = []
+        /** Those of the newest stats line in its order, then the others. */
+        this.sourceOrder = []
         this.refusedSources = 0
         /** The agents of a fleet, in the order of the first line about each. */
         this.agents = []
@@ -425,9 +437,12 @@ export class Board {
         this.moreEndpoints = stats.moreEndpoints
         this.moreSources = stats.moreSources
         for (const source of this.sources) describe(source, undescribed, false)
+        const order = []
         for (const status of stats.sources) {
+            const known = this.sources.length
             const source = this.#source(status.source, status.since ?? time)
             if (source === null) continue
+            if (source.index >= known || !source.isListed) order.push(source)
             describe(source, status)
             this.#enter(status.state, source, status.since ?? time, Infinity)
             source.since = status.since ?? source.since
@@ -435,6 +450,7 @@ export class Board {
             if (status.failure !== null) this.#because(status.failure, source)
             if (isWhole(status)) source.asOf = stats.asOf
         }
+        this.sourceOrder = [...order, ...this.sources.filter(source => !source.isListed)]
         for (const series of this.series) series.span = this.#span(series.source)
     }
 
@@ -610,6 +626,7 @@ export class Board {
         Object.assign(source, { newest: null, confirmed: null, answered: null, hasNewData: false, agent: null, outage: null })
         describe(source, undescribed)
         this.sources.push(source)
+        this.sourceOrder.push(source)
         this.#state.sourcesByName.set(name, index)
         return source
     }

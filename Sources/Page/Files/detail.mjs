@@ -4,25 +4,31 @@ import { ValueAxis } from "./axis.mjs"
 import { newestTime } from "./board.mjs"
 import { element, setAttribute, setClass, setText, visible } from "./dom.mjs"
 import { csv, download, fileName, isoTime, json, seriesRows, standaloneSVG } from "./export.mjs"
+import { FibonacciRuns } from "./fibonacci.mjs"
 import { createFibonacci } from "./fibonaccipanel.mjs"
 import { rowsOf } from "./fields.mjs"
 import { age, clock } from "./format.mjs"
 import { createGraph, graphModel } from "./graph.mjs"
-import { setBadgeColor } from "./ink.mjs"
-import { PastSeries, fetchPast } from "./past.mjs"
-import { pictureAddress } from "./pictures.mjs"
+import { setBadgeColor } from "./bands.mjs"
+import { PastSeries, fetchPast, timeOf } from "./past.mjs"
+import { pictureAddress, pictureOf } from "./pictures.mjs"
 import { nameParts, shapes, standing } from "./standing.mjs"
 
 /** How long a graph stays as it is although values come, in microseconds. */
 const pace = 250_000
 const nothing = { form: "", content: "", at: 0 }
 const second = 1e6
+const hour = 3600 * second
+/** Windows of a graph of the past; more of them are put together. */
+const mostWindows = 2000
 
 /** `2026-11-21 ` of a time that is not today's. */
 function day(time, offset) {
     const date = at => isoTime(at + offset * second).slice(0, 10)
     return date(time) === date(Date.now() * 1000) ? "" : date(time) + " "
 }
+
+export const createRuns = () => new FibonacciRuns()
 
 export function create(context) {
     const prefix = element("span", { class: "prefix" })
@@ -43,7 +49,22 @@ export function create(context) {
     const tableButton = button("Table", () => toggleTable(), { "aria-pressed": "false" })
     const logButton = button("Log", () => toggleLog(), { "aria-pressed": "false", title: "Logarithmic scale" })
     const pollButton = button("Poll now", () => ask())
-    const tools = element("div", { class: "detail-tools", role: "toolbar", "aria-label": "This series" }, tableButton, logButton, pollButton,
+    const wanted = element("input", {
+        class: "detail-time", size: 12, maxlength: 40, placeholder: "14:03, 1h ago", "aria-label": "Go to time", autocomplete: "off",
+        spellcheck: "false", oninput: () => setAttribute(wanted, "aria-invalid", null),
+        onkeydown: event => {
+            if (event.key !== "Escape" || event.isComposing) return
+            event.preventDefault()
+            event.stopPropagation()
+            context.focusScreen()
+        },
+    })
+    const nowButton = button("Now", () => stayHere(), { hidden: true })
+    const times = element("form", { class: "detail-go", "aria-label": "Time shown", onsubmit: goToTime },
+        wanted, element("button", { type: "submit" }, "Go"),
+        button("Hour", () => look(hour), { title: "The last hour, from the journal" }),
+        button("Day", () => look(24 * hour), { title: "The last day, from the journal" }), nowButton)
+    const tools = element("div", { class: "detail-tools", role: "toolbar", "aria-label": "This series" }, tableButton, logButton, pollButton, times,
         element("span", { class: "detail-export", role: "group", "aria-labelledby": "detail-save" },
             element("span", { id: "detail-save" }, "Save as"),
             button("CSV", () => save("csv")), button("JSON", () => save("json")), button("SVG", () => save("svg"))))
@@ -69,20 +90,58 @@ export function create(context) {
     /** What of before is shown: `series` is a PastSeries, `state` says how it stands with it; null for what is now. */
     let past = null
 
+    /** The series that is shown and the windows of its graph; undefined where there is no past to be had. */
+    function present() {
+        const index = context.board.seriesNamed(shown)
+        if (index === undefined || context.isSnapshot) return undefined
+        const { width, span, lastWindow } = context.extent(index)
+        return { series: context.board.series[index], width, length: Math.max(span, second), newest: (lastWindow + 1) * width }
+    }
+
     /** Shows the span of time behind the one that is shown, or before it (-1); false where that is the page's to do. */
     function travel(direction) {
-        const { board } = context
-        const index = board.seriesNamed(shown)
-        if (index === undefined || context.isSnapshot || context.view.span !== null) return past !== null
-        const { width, span, lastWindow } = context.extent(index)
-        const length = Math.max(span, second)
-        if (past === null && direction > 0) return false
-        const until = past === null ? lastWindow * width - length : past.series.until + direction * length
+        const here = present()
+        if (here === undefined || (context.view.span !== null && past === null)) return past !== null
+        if (past === null) {
+            if (direction > 0) return false
+            goTo(here, here.newest - here.width - here.length, here.length)
+            return true
+        }
+        const { length } = past
+        const until = past.series.until + direction * length
+        const isWhole = length <= here.length
         // What the board holds is shown from there.
-        if (until > lastWindow * width - length / 2) return stayHere()
+        if (direction > 0 && (past.series.until >= here.newest || (isWhole && until > here.newest - here.width - length / 2))) return stayHere()
+        goTo(here, Math.min(until, here.newest), length)
+        return true
+    }
+
+    /** Shows that much of the time up to now. */
+    function look(length) {
+        const here = present()
+        if (here !== undefined) goTo(here, here.newest, length)
+    }
+
+    function goToTime(event) {
+        event.preventDefault()
+        const here = present()
+        if (here === undefined) return
+        const now = context.board.clock ?? here.newest
+        const time = timeOf(wanted.value, now, context.utcOffset)
+        setAttribute(wanted, "aria-invalid", time === null ? "true" : null)
+        if (time === null || time > now) {
+            return context.say(time === null ? `${visible(wanted.value)} is no time: 14:03, yesterday 08:00, 2026-11-22 08:00, 1h` : "that is yet to come")
+        }
+        const length = past?.length ?? here.length
+        goTo(here, Math.min(time + Math.round(length / 2), here.newest), length, time)
+        context.focusScreen()
+    }
+
+    /** Asks for a span of time, and has the graph's cursor stand at `time` then. */
+    function goTo({ series: { name, source } }, until, length, time = null) {
         leavePast()
-        const series = new PastSeries({ name: shown, source: board.series[index].source, from: until - length, until })
-        const asked = { series, control: new AbortController(), state: "asking" }
+        const series = new PastSeries({ name, source, from: until - length, until, hasJournal: context.board.hello?.journalFirstSeq > 0 })
+        const asked = { series, control: new AbortController(), state: "asking", length, time }
         past = asked
         const end = state => {
             if (past !== asked) return
@@ -93,7 +152,6 @@ export function create(context) {
         fetchPast(series, asked.control).then(() => end("here"), ({ message }) => end(message))
         drawn = nothing
         context.invalidate()
-        return true
     }
 
     function leavePast() {
@@ -110,16 +168,18 @@ export function create(context) {
     }
 
     function drawPast(offset) {
+        nowButton.hidden = past === null
         if (past === null) return setText(before, "")
         const { series, state } = past
         const times = `${day(series.from, offset)}${clock(series.from, offset)} – ${clock(series.until, offset)}`
         let says = ""
-        if (state === "asking") says = " · asking"
-        else if (state !== "here") says = ` · not there: ${visible(state)}`
+        if (state === "asking") return setText(before, `${times} · asking`)
+        if (state !== "here") says = ` · not there: ${visible(state)}`
         else if (series.samples.length === 0) says = " · nothing is kept of it"
+        if (state === "here" && !series.hasJournal) says += " · the agent has no journal (--journal=FILE), only what its log still holds"
         if (state === "here" && series.isPart) says += " · there may be more: this is what came last"
         if (state === "here" && series.hasHoles) says += " · lines are missing"
-        setText(before, `from the journal ${times}${says}`)
+        setText(before, `from the ${series.hasJournal ? "journal" : "agent's log"} ${times}${says}`)
     }
 
     function ask() {
@@ -157,6 +217,7 @@ export function create(context) {
         const isKnown = index !== undefined
         const hasValues = isKnown && board.series[index].newest !== null
         for (const part of [head, tools, below]) part.hidden = !isKnown
+        times.hidden = !hasValues || context.isSnapshot
         for (const part of [graph.element, tableButton, logButton, tools.lastElementChild]) part.hidden = !hasValues
         waiting.hidden = board.series.length > 0
         missing.hidden = isKnown || !waiting.hidden
@@ -231,7 +292,10 @@ export function create(context) {
             isStale: isStale || context.isLost, isTrimmed: board.isTrimmed(index), now,
         }
         if (past === null) graph.update(graphModel(board, index, { width, start, lastWindow, span: view.span }, now), looks)
-        else graph.update(past.series.model(width), { ...looks, newest: null, isStale: false, isTrimmed: false, now: past.series.until })
+        else graph.update(past.series.model(width * Math.ceil(past.length / width / mostWindows)), { ...looks, newest: null, isStale: false, isTrimmed: false, now: past.series.until })
+        if (past?.state !== "here" || past.time === null) return
+        graph.moveTo(past.time)
+        past.time = null
     }
 
     function drawEvent(series, offset) {
@@ -264,18 +328,17 @@ export function create(context) {
     }
 
     function drawPicture(rows, title) {
-        const found = rows.filter(row => row.link && /(^|\d )picture$/.test(row.label))
-            .map(row => pictureAddress(row.link, context.config)).find(address => address?.image)
-        picture.hidden = !found
-        if (!found) {
+        const found = pictureOf(rows, context.config)
+        picture.hidden = found === null
+        if (found === null) {
             picture.replaceChildren()
             return
         }
         // The same picture again is not loaded again.
         const old = picture.querySelector("img")
-        if (old?.getAttribute("src") === found.image) return
+        if (old?.getAttribute("src") === found) return
         const image = element("img", {
-            src: found.image, alt: title ? visible(title) : "picture of the newest event", referrerpolicy: "no-referrer",
+            src: found, alt: title ? visible(title) : "picture of the newest event", referrerpolicy: "no-referrer",
             decoding: "async", onerror: () => { picture.hidden = true },
         })
         picture.replaceChildren(image)
@@ -333,6 +396,7 @@ export function create(context) {
             ArrowDown: { run: () => context.step(1) },
             k: { run: () => context.step(-1) },
             j: { run: () => context.step(1) },
+            "@": { text: "go to a time: the journal has what was before", run: () => !times.hidden && wanted.select() },
             "]": { text: "more of the history; when all is shown, what was before, from the journal", run: () => travel(-1) },
             "[": { text: "less of the history; from the past, back to what is now", run: () => travel(1) },
             Escape: { run: () => past === null ? false : stayHere() },

@@ -101,6 +101,24 @@ export function clock(time, offset, decimals = 0) {
     return decimals > 0 ? `${text}.${String(micros % 1e6).padStart(6, "0").slice(0, decimals)}` : text
 }
 
+/** A time as a person names it: `14:03`, or `11-21 14:03` when that is a day ago or more. */
+export function moment(time, now, offset) {
+    const minute = clock(time, offset).slice(0, 5)
+    return now - time < day ? minute : `${new Date((time + offset * 1e6) / 1e3).toISOString().slice(5, 10)} ${minute}`
+}
+
+/** The time until something happens: `3 s`, `1m41s`, in whole seconds that have begun. */
+export function countdown(rest) {
+    const seconds = Math.ceil(rest / 1e6)
+    return seconds < 60 ? `${seconds} s` : age(seconds * 1e6)
+}
+
+/** `1st`, `2nd`, `3rd`, `4th`, `11th`, `21st` */
+export function ordinal(number) {
+    const isTeen = Math.floor(number / 10) % 10 === 1
+    return number + (isTeen ? "th" : ["th", "st", "nd", "rd"][number % 10] ?? "th")
+}
+
 /** Like `fixed`, without zeros at the end. */
 export function trimmed(value, decimals) {
     const text = fixed(value, decimals)

@@ -1,10 +1,9 @@
 // The graph of one series: every value it has, its bands, its errors, and what is where the cursor is.
 
 import { ValueAxis } from "./axis.mjs"
-import { badgeText } from "./bands.mjs"
+import { badgeText, setInk } from "./bands.mjs"
 import { element, setAttribute, setClass, setStyle, setText, svg, visible } from "./dom.mjs"
 import { bytes, clock, quantity, short } from "./format.mjs"
-import { setInk } from "./ink.mjs"
 import { longestStep } from "./sparkline.mjs"
 
 // MARK: What is drawn
@@ -199,7 +198,7 @@ let graphs = 0
  *
  * `looks` says how: `name`, `kind` and `unit` of the series, `newest` value (null for none), its bands as `scale` (or null),
  * `isLog`, `range`, `offset` (seconds ahead of UTC), `isStale`, `isTrimmed`, and `now`. `step(count)` moves the cursor by so
- * many values, `showTable(is)` shows a table instead, and `plot` is the drawing.
+ * many values, `moveTo(time)` moves it to a time, `showTable(is)` shows a table instead, and `plot` is the drawing.
  */
 export function createGraph() {
     const id = `graph-${++graphs}`
@@ -564,5 +563,5 @@ export function createGraph() {
         draw()
     }).observe(frame)
 
-    return { element: root, plot, update, step, showTable, leave: () => moveTo(null) }
+    return { element: root, plot, update, step, showTable, moveTo, leave: () => moveTo(null) }
 }

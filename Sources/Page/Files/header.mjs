@@ -2,10 +2,12 @@
 // doing, what is wrong, and which keys do what.
 
 import { element, setAttribute, setClass, setText, svg, visible } from "./dom.mjs"
-import { age, clock, fixed, length, span } from "./format.mjs"
+import { age, clock, countdown, length, span } from "./format.mjs"
+import { marks, troubleText } from "./standing.mjs"
 
-/** As many sources as anybody looks at; those behind them are counted. */
+/** As many sources as anybody looks at; those behind them are counted. Those that fail are always seen, and take lines. */
 const mostSources = 24
+const mostFailing = 6
 
 const icons = {
     pause: ["M5.5 3v10M10.5 3v10"],
@@ -51,10 +53,12 @@ export function createHeader(context) {
 
     const state = element("p", { class: "paused", hidden: true })
     const playback = element("p", { class: "playback warning", hidden: true })
-    const chips = element("ul", { class: "chips", "aria-label": "Sources" })
+    const failures = element("p", { class: "failures bad", hidden: true })
+    const failing = createChips("Failing sources", "chips troubled")
+    const chips = createChips("Sources", "chips")
     const missed = element("p", { class: "missed warning", hidden: true })
     const filter = element("input", {
-        type: "search", class: "filter", id: "filter", placeholder: "filter", "aria-label": "Filter by a part of the name", maxlength: 100, autocomplete: "off",
+        type: "search", class: "filter", id: "filter", placeholder: "filter", "aria-label": "Filter by parts of the name, with | between them", maxlength: 100, autocomplete: "off",
         spellcheck: "false", oninput: () => context.choose({ filter: filter.value }),
         onkeydown: event => {
             // What ends a composition is no word to the page.
@@ -72,61 +76,38 @@ export function createHeader(context) {
     })
     const types = element("select", { class: "types", "aria-label": "Type of line", onchange: () => context.choose({ type: types.value }) })
     const sort = element("select", { class: "sorts", "aria-label": "Sort by", onchange: () => context.choose({ sort: sort.value }) },
-        ...["name", "value", "change", "age"].map(key => element("option", { value: key }, "by " + key)))
+        ...["source", "name", "value", "change", "age"].map(key => element("option", { value: key }, "by " + key)))
     const windows = element("p", { class: "windows faint" })
-    status.append(state, playback, chips, missed, sort, types, filter, windows)
+    status.append(state, playback, failures, failing.element, chips.element, missed, windows, sort, types, filter)
 
-    new ResizeObserver(reach).observe(chips)
+    new ResizeObserver(reach).observe(chips.element)
 
-    const chipNodes = []
-    let chipsKey = ""
     let typesKey = ""
     let hintsKey = ""
 
     function drawChips(board, now) {
-        const listed = board.sources.filter(source => source.isListed)
-        const shown = listed.slice(0, mostSources)
-        const texts = shown.map(source => chip(source, now))
-        const rest = listed.length > shown.length ? `and ${listed.length - shown.length} more` : ""
-        const key = JSON.stringify([texts, rest])
-        if (key === chipsKey) return
-        chipsKey = key
-        while (chipNodes.length < texts.length) {
-            const node = { mark: element("span", { class: "mark" }), name: element("span", { class: "name" }), says: element("span", { class: "says" }) }
-            node.element = element("li", {}, node.mark, node.name, node.says)
-            chipNodes.push(node)
-            chips.append(node.element)
-        }
-        chipNodes.forEach((node, place) => {
-            const text = texts[place]
-            node.element.hidden = text === undefined
-            if (text === undefined) return
-            setText(node.mark, text.mark)
-            setAttribute(node.mark, "aria-label", text.state)
-            setAttribute(node.mark, "role", "img")
-            setText(node.name, text.name)
-            setText(node.says, text.says)
-            setAttribute(node.element, "class", text.state)
-        })
-        setAttribute(chips, "data-rest", rest || null)
-        reach()
+        const listed = board.sourceOrder.filter(source => source.isListed)
+        const ill = listed.filter(isFailing)
+        const isOld = failing.draw(ill.map(source => chip(source, now)), mostFailing)
+        if (chips.draw(listed.filter(source => !isFailing(source)).map(source => chip(source, now)), mostSources) || isOld) reach()
+        failing.element.hidden = failures.hidden = ill.length === 0
+        // The agent's own measurements are no source to a person.
+        setText(failures, `${ill.length} of ${listed.filter(source => source.type !== "memory").length} failing`)
     }
 
     /** What does not fit is scrolled to, by keys as well. */
     function reach() {
-        setAttribute(chips, "tabindex", chips.scrollWidth > chips.clientWidth ? 0 : null)
+        const { element } = chips
+        setAttribute(element, "tabindex", element.scrollWidth > element.clientWidth ? 0 : null)
     }
 
     function chip(source, now) {
-        const { answered } = source
-        const isOld = answered !== null && context.isStaleAt(answered, source.name)
-        // Not green while nothing comes.
-        const state = source.state !== "ok" ? source.state : isOld || context.isLost ? "late" : "well"
-        const text = { mark: { starting: "○", failing: "✕", late: "◐", well: "●" }[state], state, name: visible(source.name), says: "" }
+        const state = context.stateOf(source)
+        const text = { mark: marks[state], state, name: visible(source.name), says: "" }
         const { progress } = source
         if (progress && progress.total !== null && progress.done < progress.total) text.says = `${progress.done}/${progress.total}`
         else if (progress && progress.total === null && source.newest === null) text.says = `${progress.done} so far`
-        else if (answered !== null) text.says = age(now - answered)
+        else if (source.answered !== null) text.says = age(now - source.answered)
         // For as long as somebody may wonder where the red line went.
         if (source.state === "ok" && source.outage && now - source.outage.end <= 60e6) text.says += ` back after ${length(source.outage.down)}`
         return text
@@ -139,19 +120,14 @@ export function createHeader(context) {
         if (connection.kind === "lost") {
             const since = `agent lost ${age((local - connection.since) * 1000)} ago`
             const known = board.clock === null ? "" : ` · values as of ${clock(board.clock, context.utcOffset(now))}`
-            return `✕ ${since}${known} · next try ${countdown(connection.retryAt - local)} · ${visible(connection.reason)}`
+            return `✕ ${since}${known} · next try ${soon(connection.retryAt - local)} · ${visible(connection.reason)}`
         }
         if (context.isAwayBehind(now)) return `✕ nothing from the attached agent for ${age(now - board.clock)}`
-        const failing = board.sources.filter(source => source.state === "failing" && source.isListed)
+        // The list has a row for each.
+        const failing = context.screen === "list" ? [] : board.sources.filter(isFailing)
         if (failing.length === 0) return null
         const first = failing.reduce((newest, each) => each.since > newest.since ? each : newest)
-        let text = `✕ ${visible(first.name)}: `
-        // What a person needs first when the line is cut.
-        const { code, message, attempt, retryAt } = first.failure ?? {}
-        if (retryAt && (retryAt > now || attempt)) text += `next try ${countdown((retryAt - now) / 1000)} · `
-        text += [code, message].filter(part => part).map(visible).join(", ")
-        if (attempt > 1) text += ` · attempt ${attempt}`
-        return failing.length > 1 ? `${failing.length} sources failing · ${text}` : text
+        return `✕ ${visible(first.name)}: ${visible(troubleText(first, now, context.width, context.utcOffset(now)))}`
     }
 
     function drawTypes(board) {
@@ -199,9 +175,10 @@ export function createHeader(context) {
         filter.hidden = screen !== "list" && screen !== "feed"
         if (document.activeElement !== filter && filter.value !== context.filter) filter.value = context.filter
         windows.hidden = board.hello === null || (screen !== "list" && screen !== "detail")
-        const shown = context.extent(screen === "detail" ? context.selected : null)
+        const shown = context.extent(screen === "detail" ? context.series : null)
         setText(windows, `${span(shown.width)} windows, ${span(shown.span)}`)
-        const title = `${context.isLost ? "✕ lost · " : ""}${context.title(board)} · catwatch${name ? " · " + visible(name) : ""}`
+        const ill = board.sources.filter(isFailing).length
+        const title = `${context.isLost ? "✕ lost · " : ill > 0 ? `✕ ${ill} · ` : ""}${context.title(board)} · catwatch${name ? " · " + visible(name) : ""}`
         if (document.title !== title) document.title = title
     }
 
@@ -215,6 +192,43 @@ export function createHeader(context) {
     return { update, drawHints, filter }
 }
 
+const isFailing = source => source.state === "failing" && source.isListed
+
+/** A list of sources: `element`, and `draw(texts, most)`, which says whether anything is new. */
+function createChips(label, name) {
+    const list = element("ul", { class: name, "aria-label": label })
+    const nodes = []
+    let key = ""
+
+    function draw(all, most) {
+        const texts = all.slice(0, most)
+        const rest = all.length > most ? `and ${all.length - most} more` : ""
+        const newKey = JSON.stringify([texts, rest])
+        if (newKey === key) return false
+        key = newKey
+        while (nodes.length < texts.length) {
+            const node = { mark: element("span", { class: "mark", role: "img" }), name: element("span", { class: "name" }), says: element("span", { class: "says" }) }
+            node.element = element("li", {}, node.mark, node.name, node.says)
+            nodes.push(node)
+            list.append(node.element)
+        }
+        for (const node of nodes.splice(texts.length)) node.element.remove()
+        texts.forEach((text, place) => {
+            const node = nodes[place]
+            setText(node.mark, text.mark)
+            setAttribute(node.mark, "aria-label", text.state)
+            setAttribute(node.mark, "class", "mark " + text.state)
+            setText(node.name, text.name)
+            setText(node.says, text.says)
+            setAttribute(node.element, "class", text.state)
+        })
+        setAttribute(list, "data-rest", rest || null)
+        return true
+    }
+
+    return { element: list, draw }
+}
+
 /** How far shown times are ahead of UTC: `UTC`, `+02:00`. */
 function offsetText(offset, isUTC) {
     if (isUTC) return "UTC"
@@ -222,7 +236,4 @@ function offsetText(offset, isUTC) {
     return `${offset < 0 ? "−" : "+"}${String(Math.floor(minutes / 60)).padStart(2, "0")}:${String(minutes % 60).padStart(2, "0")}`
 }
 
-/** `now`, `in 3 s`, from milliseconds. */
-function countdown(milliseconds) {
-    return milliseconds <= 0 ? "now" : `in ${fixed(Math.ceil(milliseconds / 1000), 0)} s`
-}
+const soon = milliseconds => milliseconds <= 0 ? "now" : `in ${countdown(milliseconds * 1000)}`

@@ -2,6 +2,10 @@
 
 import { element, setText } from "./dom.mjs"
 
+const names = { " ": "space", ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc", PageUp: "PgUp", PageDown: "PgDn" }
+/** Those that are told together with the one before them. */
+const together = { ArrowUp: "↑ ↓", ArrowLeft: "← →", PageUp: "PgUp PgDn", Home: "Home End" }
+
 export function createHelp(context) {
     const list = element("div", { class: "keys" })
     const choice = (name, text, values) => element("label", {}, text,
@@ -20,17 +24,24 @@ export function createHelp(context) {
     document.body.append(dialog)
     dialog.addEventListener("close", () => context.focusScreen())
 
-    function open(keys) {
+    /** Shows those of a screen's and the page's keys that have a text and are of use now. */
+    function open(keys, isUseful) {
         for (const select of dialog.querySelectorAll("select")) select.value = JSON.stringify(context.settings[select.dataset.name])
-        list.replaceChildren(...keys.map(([names, text, key]) => element("button", {
+        list.replaceChildren(...told(keys, isUseful).map(([key, text]) => element("button", {
             type: "button", class: "key-row", onclick: () => {
                 dialog.close()
                 context.press(key)
             },
-        }, element("kbd", {}, names), element("span", {}, text))))
+        }, element("kbd", {}, together[key] ?? names[key] ?? key), element("span", {}, text))))
         const { version: number } = context.config
         setText(version, number ? `catwatch ${number}` : "")
         dialog.showModal()
+    }
+
+    function told(keys, isUseful) {
+        const screens = ["List", "Detail", "Metrics", "Feed"].map((name, place) => [String(place + 1), name])
+        const others = Object.entries(keys).filter(([key, { text }]) => text !== undefined && isUseful(key))
+        return [...screens, ...others.map(([key, { text }]) => [key, text])]
     }
 
     return { open, get isOpen() { return dialog.open }, close: () => dialog.close() }

@@ -511,7 +511,7 @@ function walkArray(text, start, level) {
 // MARK: Times
 
 /** The microseconds since the epoch of a time as in RFC 3339, to the microsecond below; null when it is none. */
-function parseTime(text) {
+export function parseTime(text) {
     const match =
         text.length <= 35 &&
         /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))$/.exec(text)

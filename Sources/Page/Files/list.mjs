@@ -1,13 +1,14 @@
-// The list: a row for each series, of which only those in sight are in the document. A row is a record that knows what it
-// shows, so that one whose series said nothing new costs a comparison.
+// The list: a row for each series, with the sources that fail or are late on top and headings between, of which only those in sight
+// are in the document. A row is a record that knows what it shows, so that one whose series said nothing new costs a comparison.
 
 import { element, pixels, setAttribute, setClass, setStyle, setText, visible } from "./dom.mjs"
 import { age } from "./format.mjs"
 import { newestTime } from "./board.mjs"
-import { setBadgeColor } from "./ink.mjs"
+import { setBadgeColor } from "./bands.mjs"
 import { createSparkline } from "./sparkline.mjs"
-import { nameParts, shapes, standing } from "./standing.mjs"
+import { Group } from "./order.mjs"
 import { address } from "./router.mjs"
+import { headingOf, marks, nameParts, shapes, standing, troubleText } from "./standing.mjs"
 
 // Bound: rows of series in the page's document | those in sight, and 6 above and below | others are added when they
 //   come into sight
@@ -29,7 +30,7 @@ export function create(context) {
         const cell = element("div", { role: "columnheader", class: "cell " + column.name })
         if (column.sort) {
             cell.append(element("button", { type: "button", class: "sort", tabindex: -1,
-                onclick: () => context.choose({ sort: column.sort }) }, column.title))
+                onclick: () => context.choose({ sort: context.sort === column.sort ? "source" : column.sort }) }, column.title))
             sorts.set(column.sort, cell)
         } else {
             cell.append(column.title)
@@ -37,7 +38,7 @@ export function create(context) {
         return cell
     }))
     const body = element("div", { role: "rowgroup", class: "rows" })
-    const grid = element("div", { role: "grid", class: "grid", tabindex: 0, "aria-label": "Series", "aria-readonly": "true" },
+    const grid = element("div", { role: "treegrid", class: "grid", tabindex: 0, "aria-label": "Series", "aria-readonly": "true" },
         element("div", { role: "rowgroup", class: "head" }, head), body)
     const empty = element("div", { class: "empty" })
     const unprinted = element("p", { class: "unprinted" })
@@ -59,11 +60,11 @@ export function create(context) {
     }).observe(grid)
     body.addEventListener("click", event => {
         const row = pool.find(each => each.element.contains(event.target))
-        if (!row || row.index < 0) return
+        if (!row || row.item === null) return
         // A link does what its browser does with it: another tab, another window.
         if (event.target.closest("a")) return
-        context.select(row.index)
-        context.open()
+        context.select(row.item)
+        enter()
     })
 
     function makeRow() {
@@ -79,8 +80,16 @@ export function create(context) {
         const change = element("span", { class: "difference" })
         const ageCell = element("div", { role: "gridcell", class: "cell age" })
         const text = element("div", { role: "gridcell", class: "cell text" })
-        const row = element("div", { role: "row", class: "row", hidden: true },
-            element("div", { role: "gridcell", class: "cell name" }, link),
+        const nameCell = element("div", { role: "gridcell", class: "cell name" }, link)
+        const state = element("span", { class: "mark", role: "img" })
+        const name = element("strong")
+        const says = element("span", { class: "says" })
+        const since = element("span", { class: "since" })
+        const source = element("div", { role: "gridcell", class: "cell source", "aria-colspan": columns.length }, state, name, says, since)
+        const mark = element("span", { class: "mark", role: "img" })
+        nameCell.prepend(mark)
+        const row = element("div", { role: "row", class: "row", hidden: true }, source,
+            nameCell,
             element("div", { role: "gridcell", class: "cell spark" }, spark.element),
             element("div", { role: "gridcell", class: "cell value" }, amount, unit),
             element("div", { role: "gridcell", class: "cell band" }, badge, bandName),
@@ -88,8 +97,8 @@ export function create(context) {
             ageCell, text)
         body.append(row)
         return {
-            element: row, link, prefix, rest, spark, amount, unit, badge, bandName, arrow, change, age: ageCell, text,
-            place: -1, index: -1, name: null, key: "", shape: -2, color: "", hasText: false,
+            element: row, source: { state, name, says, since }, mark, nameCell, picture: null, pictured: null, picturedAt: 0, link, prefix, rest, spark, amount, unit, badge, bandName, arrow, change, age: ageCell, text,
+            place: -1, item: null, index: -1, name: null, key: "", shape: -2, color: "", hasText: false,
         }
     }
 
@@ -129,11 +138,12 @@ export function create(context) {
         return best
     }
 
-    /** Those of the order that are shown: on a wall only values that a source said, if there are any. */
+    /** Those of the order that are shown: on a wall, beside failing and late sources, only values that a source said, if there are any. */
     function select(board) {
-        if (!context.isWall) return context.order.rows
-        const values = Array.from(context.order.rows).filter(index => board.series[index].kind === "data" && board.series[index].newest)
-        return values.length > 0 ? values : context.order.rows
+        const { order } = context
+        if (!context.isWall) return order.rows
+        const values = order.series.filter(index => board.series[index].kind === "data" && board.series[index].newest)
+        return [...order.troubles, ...(values.length > 0 ? values : order.series)]
     }
 
     // Drawing
@@ -150,7 +160,7 @@ export function create(context) {
         setAttribute(grid, "aria-rowcount", rows.length + 1)
         for (const [key, cell] of sorts) setAttribute(cell, "aria-sort", key === context.sort ? (key === "name" ? "ascending" : "descending") : null)
 
-        const chosen = context.selected === null ? -1 : rows.indexOf(context.selected)
+        const chosen = placeOf(rows)
         if (follows && chosen >= 0) reveal(chosen)
         follows = false
         const isPrinting = context.isPrinting
@@ -172,25 +182,26 @@ export function create(context) {
             used.add(row)
             put(row, place)
             draw(row, board, rows[place], now, place === chosen)
-            setClass(row.element, "first", place > 0 && context.sort === "name" && isBorder(board.series[rows[place - 1]], board.series[rows[place]]))
         }
         // A column that hardly any row has something for is worth its place on a wide screen only.
         const texts = pool.filter(row => used.has(row) && row.hasText).length
         setClass(grid, "texty", texts > 0)
         setClass(grid, "wordier", texts * 5 >= used.size)
         for (const row of pool) {
-            if (used.has(row) || row.index < 0) continue
+            if (used.has(row) || row.item === null) continue
             row.element.hidden = true
             row.place = -1
+            row.item = null
             row.index = -1
             row.key = ""
         }
         setAttribute(grid, "aria-activedescendant", chosen >= first && chosen < last ? pool[chosen % pool.length].element.id : null)
     }
 
-    /** Whether one source of several series ends or begins between two rows. */
-    function isBorder(one, other) {
-        return one.source !== other.source && (one.name.includes("/") || other.name.includes("/"))
+    /** Where the chosen row stands; -1 where nothing is chosen. */
+    function placeOf(rows) {
+        if (context.selected === null) return -1
+        return context.isWall ? rows.indexOf(context.selected) : context.order.place(context.selected)
     }
 
     function put(row, place) {
@@ -205,8 +216,47 @@ export function create(context) {
         row.element.hidden = false
     }
 
-    function draw(row, board, index, now, isChosen) {
+    function draw(row, board, item, now, isChosen) {
+        setClass(row.element, "chosen", isChosen)
+        setAttribute(row.element, "aria-selected", isChosen ? "true" : "false")
+        row.item = item
+        const isSource = typeof item !== "number"
+        setClass(row.element, "of-source", isSource)
+        setClass(row.element, "ill", isSource && !(item instanceof Group))
+        setAttribute(row.element, "aria-level", !isSource && !context.isWall && context.order.isBelowHeading(item) ? 2 : 1)
+        setAttribute(row.element, "aria-expanded", item instanceof Group ? String(!isFolded(item)) : null)
+        if (isSource) drawSource(row, item, now)
+        else drawSeries(row, board, item, now)
+    }
+
+    const isFolded = group => group.isFolded && context.filter === ""
+
+    function setMark(node, state) {
+        setText(node, state === null ? "" : marks[state])
+        setAttribute(node, "aria-label", state)
+        setAttribute(node, "class", "mark " + (state ?? ""))
+    }
+
+    /** A heading, or what is wrong with a source. */
+    function drawSource(row, item, now) {
+        const isHeading = item instanceof Group
+        row.index = -1
+        row.key = ""
+        for (const name of ["stale", "wordy", "told"]) setClass(row.element, name, false)
+        const { state, name, says, since } = row.source
+        const { source, ...heading } = isHeading ? headingOf(item, now) : { source: item, name: item.name, age: "" }
+        setMark(state, source && context.stateOf(source))
+        setText(name, visible(heading.name))
+        setText(says, isHeading ? heading.text : visible(troubleText(item, now, context.board.interval, context.utcOffset(now))))
+        setAttribute(says, "title", isHeading ? null : says.textContent)
+        setText(since, heading.age)
+    }
+
+    function drawSeries(row, board, index, now) {
         const series = board.series[index]
+        const { order } = context
+        const isBelow = !context.isWall && order.isBelowHeading(index)
+        setMark(row.mark, !context.isWall && order.isHeading(index) ? context.stateOf(board.describedSource(series.source)) : null)
         const time = newestTime(series)
         const isStale = context.isStale(index)
         const ageText = time === null ? "" : age(now - time)
@@ -214,19 +264,18 @@ export function create(context) {
         setAttribute(row.age, "title", context.rhythmText(series))
         setClass(row.age, "warning", isStale)
         setClass(row.element, "stale", isStale)
-        setClass(row.element, "chosen", isChosen)
-        setAttribute(row.element, "aria-selected", isChosen ? "true" : "false")
         const extent = context.extent(index)
         // All that the rest is made from.
-        const key = `${index} ${series.newest?.sequence} ${series.event?.sequence} ${series.windows.length} ${series.windows.at(-1)?.start} ${Object.values(extent)} ${context.described}`
+        const key = `${index} ${series.newest?.sequence} ${series.event?.sequence} ${series.windows.length} ${series.windows.at(-1)?.start} ${Object.values(extent)} ${context.described} ${isBelow}`
         if (row.index === index && row.key === key) return
-        const isOther = row.index !== index || row.name !== series.name
+        const isOther = row.index !== index || row.name !== series.name || row.isBelow !== isBelow
+        row.isBelow = isBelow
         row.index = index
         row.key = key
         if (isOther) {
             row.name = series.name
             const [prefix, rest] = nameParts(series)
-            setText(row.prefix, visible(prefix))
+            setText(row.prefix, isBelow && series.kind === "data" ? "" : visible(prefix))
             setText(row.rest, visible(rest))
             setAttribute(row.link, "href", context.seriesAddress(series.name))
             setAttribute(row.link, "title", visible(series.name))
@@ -235,8 +284,10 @@ export function create(context) {
         const stands = standing(board, series, windows, extent.width)
         setClass(row.element, "wordy", stands.quantity === null && series.event !== null)
         const text = series.event?.text ?? ""
+        // Without bands there is room for what was said beside the line.
+        setClass(row.element, "told", text !== "" && stands.quantity !== null && stands.band === null)
         setText(row.text, visible(text))
-        row.hasText = text !== "" && stands.quantity !== null
+        row.hasText = text !== "" && stands.band !== null
         setText(row.amount, stands.quantity?.text ?? "")
         setText(row.unit, visible(stands.quantity?.unit ?? ""))
         const band = stands.band
@@ -255,6 +306,7 @@ export function create(context) {
             row.color = color
             setBadgeColor(row.badge, color)
         }
+        context.drawSmall?.(row, series, now, context.config)
         setText(row.arrow, stands.arrow)
         setAttribute(row.arrow, "class", "arrow " + stands.course)
         setText(row.change, stands.changeText)
@@ -286,13 +338,30 @@ export function create(context) {
 
     function move(step) {
         if (shown.length === 0) return
-        const place = context.selected === null ? -1 : shown.indexOf(context.selected)
+        const place = placeOf(shown)
         // Nothing chosen is the topmost, which the first key chooses.
         const next = place < 0 ? (step < 0 ? 0 : Math.min(step - 1, shown.length - 1)) : place + step
         context.select(shown[Math.min(Math.max(next, 0), shown.length - 1)])
         follows = true
     }
 
+    /** What Enter and a click do: headings are folded and unfolded, and whatever else leads to a series. */
+    function enter() {
+        const { selected } = context
+        if (selected instanceof Group) context.fold(selected, !selected.isFolded)
+        else if (context.series !== undefined) context.open()
+    }
+
+    /** Unfolds a heading, or folds it; says whether one is chosen. */
+    function fold(is) {
+        const { selected } = context
+        if (!(selected instanceof Group)) return false
+        if (selected.isFolded !== is) context.fold(selected, is)
+        return true
+    }
+
+    const inward = () => (context.isWall ? move(1) : fold(false) || enter())
+    const outward = () => (context.isWall ? move(-1) : fold(true))
     const page = () => Math.max(1, Math.floor(layout.room / layout.rowHeight) - 1) * layout.perLine
     const far = 1_000_000
     const line = step => () => move(step * layout.perLine)
@@ -302,21 +371,20 @@ export function create(context) {
         PageUp: { text: "by pages", run: () => move(-page()) }, PageDown: { run: () => move(page()) },
         Home: { text: "to the ends", run: () => move(-far) }, End: { run: () => move(far) },
         g: { run: () => move(-far) }, G: { run: () => move(far) },
-        Enter: { text: "into a series", run: () => context.open() },
-        ArrowRight: { run: () => (context.isWall ? move(1) : context.open()) },
-        ArrowLeft: { run: () => context.isWall && move(-1) },
-        l: { run: () => context.open() },
+        Enter: { text: "into a series; fold or unfold a heading", run: enter },
+        ArrowRight: { run: inward }, ArrowLeft: { text: "fold and unfold", run: outward },
+        l: { run: inward }, h: { run: outward },
     }
 
     return {
         element: section,
         update,
         show(params) {
-            context.take({ filter: params.filter ?? "", sort: params.sort ?? "name" })
+            context.take({ filter: params.filter ?? "", sort: params.sort ?? "source" })
             follows = true
         },
         hide() {},
         keys,
-        address: () => address("/", { filter: context.filter, sort: context.sort === "name" ? "" : context.sort }),
+        address: () => address("/", { filter: context.filter, sort: context.sort === "source" ? "" : context.sort }),
     }
 }

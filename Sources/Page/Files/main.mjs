@@ -18,9 +18,11 @@
 //
 //     board                the Board; another object after a new start (never kept beyond a call)
 //     runs                 FibonacciRuns of the same lines
-//     order                ListOrder: `rows` are indices of series, the topmost first
+//     order                ListOrder: `rows` and the `series` in their order
+//     selected, series     the chosen row of the list, null for none, and the series that it leads to
 //     config               {version, pictures, demo, attached}, as the server says
-//     settings             {utc, theme, keys}, remembered; `change({utc: true})` changes them and draws
+//     settings             {utc, theme, keys, folds}, remembered; `change({utc: true})` changes them and draws
+//     fold(group, is)      folds a group of the list, or unfolds it
 //     view                 {width, span, isLog, range}: how wide windows are and how much is shown, in microseconds (null:
 //                          as the agent has it), the scale and the fixed range [low, high] (null: as values need it)
 //     width, span          the two above with the agent's own filled in
@@ -29,12 +31,14 @@
 //     rhythmText(series)   "every 10 m" where windows are as wide as a source's period, otherwise null
 //     windows(index)       a series' windows that are on the screen, ascending
 //     isStale(index)       whether a series is dimmed; isStaleAt(time, sourceName) likewise for any moment
+//     stateOf(source)      failing, late, well or starting
 //     isLost, isPaused     the agent is away; the screen stands still
 //     isSnapshot           there is no agent behind this page: nothing can be polled
+//     drawSmall            draws a small picture in a row, once that module has come
 //     isBare               one graph alone (`?bare`)
 //     isPrinting           all of the list is to be in the document
 //     navigate(hash)       goes to an address: "#/metrics"; `seriesAddress(name)` makes that of a series
-//     step(count)          goes to the series so many rows on in the list's order
+//     step(count)          goes to the series so many on in the list's order, of the same source
 //     poll(source, body)   asks a source now; says how it went; resolves to whether it was taken
 //     press(key)           does what a key does
 //     invalidate()         asks for a frame
@@ -47,7 +51,6 @@ import { Board, isStale, limits, limitsFor, newestTime } from "./board.mjs"
 import { AgentClock, PacedTime } from "./clock.mjs"
 import { worker } from "./connect.mjs"
 import { element, setClass, setText, visible } from "./dom.mjs"
-import { FibonacciRuns } from "./fibonacci.mjs"
 import { span as spanText } from "./format.mjs"
 import { createHeader } from "./header.mjs"
 import { createLater } from "./lazy.mjs"
@@ -55,13 +58,17 @@ import { readLine } from "./line.mjs"
 import { create as createList } from "./list.mjs"
 import { ListOrder } from "./order.mjs"
 import { address, route, seriesAddress } from "./router.mjs"
+import { stateOf } from "./standing.mjs"
 import { Stream } from "./stream.mjs"
+import { own } from "./text.mjs"
 import { windowIndex, windowStart } from "./windows.mjs"
 
 const second = 1e6
 const widths = [1, 2, 5, 10, 30, 60].map(seconds => seconds * second)
 const spans = [10, 30, 60, 120, 300, 600, 1800, 3600].map(seconds => seconds * second)
-const sorts = ["name", "value", "change", "age"]
+const sorts = ["source", "name", "value", "change", "age"]
+// Bound: sources that somebody folded or unfolded, in the browser's memory | 200 names of 200 characters | the oldest is forgotten
+const mostFolds = 200
 const themes = ["auto", "light", "dark"]
 /** Lines change what is seen so often at the most, in milliseconds; what a person does is seen at the next frame. */
 const pace = 100
@@ -83,10 +90,11 @@ const main = document.getElementById("main")
 const remembered = "catwatch"
 
 function recall() {
-    const settings = { utc: false, theme: "auto", keys: true }
+    const settings = { utc: false, theme: "auto", keys: true, folds: [] }
     try {
         const known = JSON.parse(localStorage.getItem(remembered)) ?? {}
-        for (const key of Object.keys(settings)) if (typeof known[key] === typeof settings[key]) settings[key] = known[key]
+        for (const key of ["utc", "theme", "keys"]) if (typeof known[key] === typeof settings[key]) settings[key] = known[key]
+        settings.folds = known.folds.filter(([name, is]) => typeof name === "string" && typeof is === "boolean").slice(-mostFolds)
     } catch {
         // No memory is allowed here, or somebody else wrote into it.
     }
@@ -95,8 +103,39 @@ function recall() {
 
 // What is known
 
+// Bound: lines of Fibonacci sources kept until their screen is there | 4 Mi characters | the oldest half is dropped
+const mostEarly = 4 << 20
+
+/** Keeps the lines that FibonacciRuns are made of while nobody has fetched these. */
+class EarlyLines {
+    lines = []
+    #characters = 0
+
+    take({ kind, source, body }) {
+        if (kind !== "hello" && !(kind === "data" && body.data?.startsWith('{"n":'))) return
+        this.lines.push(kind === "hello" ? { kind, body: { run: body.run } } : { kind, source, body: { data: own(body.data) } })
+        this.#characters += (body.data?.length ?? 0) + 100
+        if (this.#characters <= mostEarly) return
+        this.lines.splice(0, this.lines.length >> 1)
+        this.#characters = this.lines.reduce((sum, line) => sum + (line.body.data?.length ?? 0) + 100, 0)
+    }
+}
+
+/** Detail comes with what reads Fibonacci lines: also those that came before it. */
+async function fetchDetail() {
+    const module = await withLooks(import("./detail.mjs"))
+    if (runs instanceof EarlyLines) {
+        const { lines } = runs
+        makeRuns = module.createRuns
+        runs = makeRuns()
+        for (const line of lines) runs.take(line)
+    }
+    return module
+}
+
 let board = new Board()
-let runs = new FibonacciRuns()
+let runs = new EarlyLines()
+let makeRuns = () => new EarlyLines()
 let order = new ListOrder()
 let clock = new AgentClock()
 const pacedTime = new PacedTime()
@@ -105,6 +144,8 @@ let now = 0
 let connection = { kind: "waiting", since: Date.now() }
 /** While paused: what came since, how much that is, and when it was. */
 let paused = null
+/** By name, whether groups of the list are folded, where somebody chose. */
+let folds = new Map()
 let port = null
 let hasHeard = false
 let isAlone = false
@@ -122,7 +163,7 @@ const context = {
     screen: "list",
     selected: null,
     filter: "",
-    sort: "name",
+    sort: "source",
     feedType: "",
     /** How the agent plays a recording back: "10x", "max" or "paused"; "" when it does not. */
     playback: "",
@@ -136,6 +177,7 @@ const context = {
     get isLost() { return connection.kind === "lost" },
     get isPaused() { return paused !== null },
     get isKnown() { return clock.isKnown },
+    get series() { return order.firstSeries(context.selected) },
     get newSince() { return paused.texts === null ? null : paused.count },
 
     get width() { return Math.max(context.view.width ?? board.interval, 1) },
@@ -165,6 +207,12 @@ const context = {
         return time !== null && context.isStaleAt(time, series.source)
     },
     // While lines from before the greeting come, what is old will be news in a moment.
+    /** How a source does, as the screen shows it: not well while nothing comes. */
+    stateOf(source) {
+        const state = stateOf(source, now, context.width)
+        if (state === "late" && isBehind()) return "well"
+        return state === "well" && context.isLost ? "late" : state
+    },
     isStaleAt: (time, source) => !isBehind() && isStale(board.describedSource(source), time, now, context.width),
     /** Whether the agent that this one is attached to says nothing, which the stream itself does not tell. */
     isAwayBehind: time => context.config.attached && board.clock !== null && (time - board.clock) * 2 > board.interval * 5,
@@ -172,11 +220,11 @@ const context = {
     seriesAddress,
     addressOf(screen) {
         if (screen !== "detail") return screens[screen].address?.() ?? address("/" + screen)
-        const index = context.selected ?? order.rows[0]
-        return index === undefined || !board.series[index] ? "#/series/" : seriesAddress(board.series[index].name)
+        const index = context.series
+        return board.series[index] ? seriesAddress(board.series[index].name) : "#/series/"
     },
     title(board) {
-        if (context.screen === "detail") return context.selected === null ? "Detail" : visible(board.series[context.selected]?.name ?? "Detail")
+        if (context.screen === "detail") return visible(board.series[context.selected]?.name ?? "Detail")
         return { list: "List", metrics: "Metrics", feed: "Feed" }[context.screen]
     },
     lineTypes: board => [...new Set(Array.from(board.lines, line => line.type))].sort(),
@@ -186,22 +234,28 @@ const context = {
         else location.hash = hash
     },
     open() {
-        const index = context.selected ?? order.rows[0]
+        const index = context.series
         if (index !== undefined) context.navigate(seriesAddress(board.series[index].name))
     },
-    select(index) {
-        context.selected = index
+    select(row) {
+        context.selected = row
         invalidate()
     },
+    fold({ name }, is) {
+        const others = context.settings.folds.filter(([other]) => other !== name)
+        if (name.length <= 200) others.push([name, is])
+        context.change({ folds: others.slice(-mostFolds) })
+        folds = new Map(context.settings.folds)
+    },
     step(count) {
-        const place = order.rows.indexOf(context.selected)
-        const next = order.rows[Math.min(Math.max(place + count, 0), order.rows.length - 1)]
+        const same = order.within(board.series[context.series]?.source)
+        const next = same[Math.min(Math.max(same.indexOf(context.selected) + count, 0), same.length - 1)]
         if (next !== undefined && next !== context.selected) replaceAddress(seriesAddress(board.series[next].name))
     },
     /** Takes over choices from the address. */
     take({ filter, sort, type }) {
         if (filter !== undefined) setFilter(filter)
-        if (sort !== undefined) context.sort = sorts.includes(sort) ? sort : "name"
+        if (sort !== undefined) context.sort = sorts.includes(sort) ? sort : "source"
         if (type !== undefined) context.feedType = type
     },
     /** Chooses on this screen, which the address tells then. */
@@ -254,7 +308,7 @@ function setFilter(text) {
 
 function begin() {
     board = new Board(limitsFor(context.config.series ?? limits.series))
-    runs = new FibonacciRuns()
+    runs = makeRuns()
     order = new ListOrder()
     clock = new AgentClock()
     paused = null
@@ -480,12 +534,12 @@ function draw() {
     frame = 0
     drawn = performance.now()
     now = paused !== null ? paused.now : recorded !== null ? board.clock ?? 0 : clock.time(localTime())
-    order.update(board, context.sort, context.screen === "feed" ? "" : context.filter)
-    if (context.selected !== null && !board.series[context.selected]) context.selected = null
+    const lateAt = isBehind() || context.isLost || context.isAwayBehind(now) ? null : now
+    order.update(board, context.sort, context.screen === "feed" ? "" : context.filter, folds, lateAt)
     const screen = screens[context.screen]
     if (context.screen === "detail") {
         // No one in particular is waited for: it is the topmost once there is one.
-        if (wanted === null && order.rows.length > 0) visit()
+        if (wanted === null && order.series.length > 0) visit()
         if (wanted !== null) context.selected = board.seriesNamed(wanted) ?? null
     }
     header.update(board, now)
@@ -502,7 +556,15 @@ function complete() {
     whenIdle(() => {
         Object.values(screens).forEach(screen => screen.fetch?.())
         fetchHelp().catch(() => {})
+        fetchPictures().catch(() => {})
     })
+}
+
+async function fetchPictures() {
+    const module = await import("./pictures.mjs")
+    context.drawSmall = module.drawSmall
+    context.described += 1
+    invalidate()
 }
 
 /** Ages grow by themselves, where somebody sees them. */
@@ -566,7 +628,7 @@ function visit() {
     wanted = screen === "detail" ? params.name : null
     if (screen === "detail" && wanted === "") {
         // No one in particular: the chosen one, or the topmost once there is one.
-        const index = context.selected ?? order.rows[0]
+        const index = context.series
         wanted = index === undefined ? null : board.series[index].name
     }
     for (const [name, each] of Object.entries(screens)) each.element.hidden = name !== screen
@@ -641,8 +703,8 @@ const keys = {
     "_": { run: () => changeWidth(-1) },
     "[": { text: "less of the history", run: () => changeSpan(-1) },
     "]": { text: "more of the history", run: () => changeSpan(1) },
-    s: { text: "sort by name, value, change, age", run: () => context.choose({ sort: sorts[(sorts.indexOf(context.sort) + 1) % sorts.length] }) },
-    "/": { text: "filter by a part of the name", run: () => !header.filter.hidden && header.filter.select() },
+    s: { text: "sort by source, name, value, change, age", run: () => context.choose({ sort: sorts[(sorts.indexOf(context.sort) + 1) % sorts.length] }) },
+    "/": { text: "filter by parts of the name: Köln|Kiel", run: () => !header.filter.hidden && header.filter.select() },
     r: { text: "ask the sources now", run: pollAll },
     w: { text: "readable from afar, and back", run: toggleWall },
     u: { text: "local time, or UTC", run: () => context.change({ utc: !context.settings.utc }) },
@@ -650,10 +712,6 @@ const keys = {
     Escape: { text: "back", run: goBack },
     "?": { run: toggleHelp },
 }
-
-const names = { " ": "space", ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc", PageUp: "PgUp", PageDown: "PgDn" }
-/** Those that are told together with the one before them. */
-const together = { ArrowUp: "↑ ↓", ArrowLeft: "← →", PageUp: "PgUp PgDn", Home: "Home End" }
 
 /** Those that leave one graph alone where it is. */
 const bareKeys = new Set(["ArrowLeft", "ArrowRight", "h", "l", "Home", "End", " ", "+", "=", "-", "_", "[", "]", "L", "y", "t", "u", "d"])
@@ -665,15 +723,6 @@ function press(key) {
     if (keys[key] === undefined) return false
     keys[key].run()
     return true
-}
-
-/** The keys of this screen and of the page, for people: [how it is called, what it does, key]. */
-function allKeys() {
-    const own = screens[context.screen].keys
-    const described = { ...keys, ...own }
-    const screenKeys = ["List", "Detail", "Metrics", "Feed"].map((name, place) => [String(place + 1), name, String(place + 1)])
-    return [...screenKeys, ...Object.entries(described).filter(([key, { text }]) => text !== undefined && isUseful(key))
-        .map(([key, { text }]) => [together[key] ?? names[key] ?? key, text, key])]
 }
 
 function isUseful(key) {
@@ -717,7 +766,7 @@ addEventListener("keydown", event => {
 })
 
 let help = null
-const fetchHelp = () => import("./help.mjs").then(module => help ??= module.createHelp(context))
+const fetchHelp = () => withLooks(import("./help.mjs")).then(module => help ??= module.createHelp(context))
 
 async function toggleHelp() {
     try {
@@ -726,22 +775,22 @@ async function toggleHelp() {
         return say("the help could not be fetched from the agent")
     }
     if (help.isOpen) help.close()
-    else help.open(allKeys())
+    else help.open({ ...keys, ...screens[context.screen].keys }, isUseful)
 }
 
 // The start
 
 let looks = null
 
-/** Resolves to a module once the looks of graphs are there as well, which are fetched once; a snapshot has them in it. */
+/** Resolves to a module once the looks of what comes later are there as well, which are fetched once; a snapshot has them in it. */
 async function withLooks(module) {
     looks ??= recorded !== null ? Promise.resolve() : new Promise((resolve, reject) => {
         const link = element("link", {
-            rel: "stylesheet", href: "graph.css", onload: resolve,
+            rel: "stylesheet", href: "later.css", onload: resolve,
             onerror() {
                 looks = null
                 link.remove()
-                reject(new Error("graph.css did not come"))
+                reject(new Error("later.css did not come"))
             },
         })
         document.head.append(link)
@@ -751,13 +800,14 @@ async function withLooks(module) {
 
 const screens = {
     list: createList(context),
-    detail: createLater(context, () => withLooks(import("./detail.mjs"))),
+    detail: createLater(context, fetchDetail),
     metrics: createLater(context, () => withLooks(import("./metrics.mjs"))),
-    feed: createLater(context, () => import("./feed.mjs")),
+    feed: createLater(context, () => withLooks(import("./feed.mjs"))),
 }
 main.replaceChildren(...Object.values(screens).map(screen => screen.element))
 // Who has the focus is scrolled by keys.
 for (const screen of Object.values(screens)) screen.element.tabIndex = -1
+folds = new Map(context.settings.folds)
 const header = createHeader(context)
 applyTheme()
 visit()

@@ -1,7 +1,7 @@
-// Which series the list shows, in which order: the twin of Sources/Terminal/View/ListOrder.swift and NaturalOrder.swift, held to
+// Which rows the list shows, in which order: the twin of Sources/Terminal/View/ListOrder.swift and NaturalOrder.swift, held to
 // Tests/Vectors/order.
 
-import { newestTime } from "./board.mjs"
+import { lateness, newestTime } from "./board.mjs"
 import { lowercased } from "./text.mjs"
 
 const isDigit = unit => unit >= 0x30 && unit <= 0x39
@@ -71,37 +71,104 @@ export const orders = {
 }
 
 const kinds = ["data", "latency", "memory"]
+/** A group with more texts than this, or more latencies, counts and memory, starts folded. */
+const mostUnfolded = 8
 
-/** Kept from frame to frame: the order by name is extended by what is new, the others are sorted when there are new lines. */
+/** The series of one source, or the latencies, counts and memory of all (`isOthers`). */
+export class Group {
+    /** The board's, once it is there. */
+    source = null
+    /** Indices of series, in the order of their first lines; those that match the filter, by name. */
+    members = []
+    matched = []
+    isFolded = false
+    /** Whether its only series is called like the source itself, and so needs no heading above it. */
+    isHeading = false
+    hasValue = false
+
+    constructor(name, isOthers = false) {
+        Object.assign(this, { name, isOthers })
+    }
+
+    /** Many texts without a value, or many latencies, counts and memory. */
+    startsFolded({ series }) {
+        if (this.members.length <= mostUnfolded || this.hasValue) return false
+        if (this.isOthers) return true
+        this.hasValue = this.members.some(index => series[index].newest !== null)
+        return !this.hasValue && this.members.filter(index => (series[index].event?.text ?? null) !== null).length > mostUnfolded
+    }
+}
+
+/** Whether a text holds any of the words of a filter, which `|` separates; any text does when there are none. */
+export function filterOf(filter) {
+    const words = lowercased(filter).split("|").map(word => word.replace(/^ +| +$/g, "")).filter(word => word !== "")
+    return text => words.length === 0 || words.some(word => lowercased(text).includes(word))
+}
+
+/** Kept from frame to frame: names are sorted when there are new ones, by other keys when there are new lines. */
 export class ListOrder {
     #byName = []
     #filtered = []
+    #groups = [new Group("", true)]
+    #groupOf = []
+    #groupNamed = new Map()
+    /** Groups in their order. */
+    #ranked = []
+    #sourceOrder = null
+    #sourceCount = 0
     #board = null
     #runChanges = -1
-    #filter = ""
-    #key = "name"
+    #filter = null
+    #isWanted = () => true
+    #key = "source"
+    #folds = null
     #lastSequence = -1
-    /** Indices of series, the topmost first. */
+    #troubles = []
+    /** The topmost first: a series by its index, a heading as its `Group`, a failing or late source as the board's. */
     rows = []
+    /** The indices of the series that match the filter, in their order, folded or not. */
+    series = []
+    hasHeadings = false
 
-    /** Takes in what happened since the last call; `key` is one of `orders`. */
-    update(board, key, filter) {
+    /**
+     * Takes in what happened since the last call; `key` is `source` or one of `orders`, `folds` has by their names the groups that
+     * somebody folded or unfolded, and is another Map when it changed. `lateAt` is the agent's time; null when no source is late,
+     * because nothing can come.
+     */
+    update(board, key, filter, folds = null, lateAt = null) {
         // Another board may have as many series, and of other names.
         const isOther = this.#board !== board || this.#runChanges !== board.runChanges
         const isOtherRun = isOther || this.#byName.length > board.series.length
-        if (isOtherRun) this.#byName = []
+        if (isOtherRun) {
+            this.#byName = []
+            this.#groups = [new Group("", true)]
+            this.#groupOf = []
+            this.#groupNamed = new Map()
+        }
         const isGrown = this.#byName.length < board.series.length
         if (isGrown) this.#extend(board)
         const isFilteredAnew = isGrown || isOtherRun || filter !== this.#filter
         if (isFilteredAnew) this.#select(board, filter)
-        const isNewer = key !== "name" && this.#lastSequence !== board.lastSequence
-        const isSortedAnew = isFilteredAnew || key !== this.#key || isNewer
+        const { sourceOrder } = board
+        const isRankedAnew = isGrown || isOtherRun || sourceOrder !== this.#sourceOrder || sourceOrder.length !== this.#sourceCount
+        if (isRankedAnew) this.#rank(board)
+        const isNewer = key !== "name" && key !== "source" && this.#lastSequence !== board.lastSequence
+        const isSortedAnew = isFilteredAnew || key !== this.#key || isNewer || (key === "source" && isRankedAnew)
         this.#board = board
         this.#runChanges = board.runChanges
         this.#key = key
-        if (!isSortedAnew) return
-        this.#lastSequence = board.lastSequence
-        this.#sort(board)
+        if (isSortedAnew) {
+            this.#lastSequence = board.lastSequence
+            this.#sort(board)
+        }
+        const isFoldedAnew = this.#fold(board, folds)
+        const hadHeadings = this.hasHeadings
+        this.hasHeadings = key === "source" && this.#needsHeadings()
+        const troubles = this.#find(board, lateAt)
+        const isSame = troubles.length === this.#troubles.length && troubles.every((source, place) => source === this.#troubles[place])
+        if (!isSortedAnew && !isFoldedAnew && this.hasHeadings === hadHeadings && isSame) return
+        this.#troubles = troubles
+        this.#list()
     }
 
     #extend({ series }) {
@@ -117,29 +184,146 @@ export class ListOrder {
         }
         while (place < old.length) merged.push(old[place++])
         this.#byName = merged
+        for (let index = this.#groupOf.length; index < series.length; index += 1) {
+            const { kind, source, name } = series[index]
+            const group = kind === "data" ? this.#group(source) : this.#groups[0]
+            this.#groupOf.push(group)
+            group.members.push(index)
+            group.isHeading = group.members.length === 1 && name === group.name
+        }
+    }
+
+    #group(name) {
+        let group = this.#groupNamed.get(name)
+        if (group === undefined) {
+            group = new Group(name)
+            this.#groups.push(group)
+            this.#groupNamed.set(name, group)
+        }
+        return group
     }
 
     #select({ series }, filter) {
         this.#filter = filter
-        const wanted = lowercased(filter)
-        this.#filtered =
-            filter === "" ? this.#byName : this.#byName.filter(index => lowercased(series[index].name).includes(wanted))
+        this.#isWanted = filterOf(filter)
+        this.#filtered = this.#isWanted("") ? this.#byName : this.#byName.filter(index => this.#isWanted(series[index].name))
+        for (const group of this.#groups) group.matched = []
+        for (const index of this.#filtered) this.#groupOf[index].matched.push(index)
+    }
+
+    /** Sources as the board has them, those that it does not have by their first series, and the others last. */
+    #rank(board) {
+        this.#sourceOrder = board.sourceOrder
+        this.#sourceCount = board.sourceOrder.length
+        const places = new Map(board.sourceOrder.map((source, place) => [source, place]))
+        const [others, ...groups] = this.#groups
+        for (const group of groups) group.source ??= board.describedSource(group.name)
+        // The sort is stable.
+        const place = group => places.get(group.source) ?? Infinity
+        this.#ranked = [...groups.sort((one, other) => place(one) < place(other) ? -1 : place(one) > place(other) ? 1 : 0), others]
     }
 
     #sort({ series }) {
+        if (this.#key === "source") {
+            this.series = this.#ranked.flatMap(group => group.matched)
+            return
+        }
         if (this.#key === "name") {
-            this.rows = this.#filtered
+            this.series = this.#filtered
             return
         }
         // From the largest down, so ages are turned round; ties by name. Latencies and memory are not compared with values of
         // other kinds: they stay last.
         const number = orders[this.#key]
-        this.rows = this.#filtered
+        this.series = this.#filtered
             .map((index, place) => ({ index, place, number: number(series[index]), kind: kinds.indexOf(series[index].kind) }))
             .sort((one, other) => {
                 if (one.kind !== other.kind) return one.kind - other.kind
                 return one.number === other.number ? one.place - other.place : one.number > other.number ? -1 : 1
             })
             .map(({ index }) => index)
+    }
+
+    /** Folds and unfolds groups; says whether any is as it was not. */
+    #fold(board, folds) {
+        this.#folds = folds
+        let isChanged = false
+        for (const group of this.#groups) {
+            const isFolded = folds?.get(group.name) ?? group.startsFolded(board)
+            isChanged ||= isFolded !== group.isFolded
+            group.isFolded = isFolded
+        }
+        return isChanged
+    }
+
+    /** Of several listed sources with data, one has more than one series. */
+    #needsHeadings() {
+        const listed = this.#groups.filter(group => group.source?.isListed)
+        return listed.length > 1 && listed.some(group => group.members.length > 1)
+    }
+
+    /** Listed sources that fail, then those that are late; with a filter, those that match it or a series of which does. */
+    #find(board, lateAt) {
+        const listed = board.sourceOrder.filter(source => source.isListed
+            && (this.#isWanted(source.name) || this.#groupNamed.get(source.name)?.matched.length > 0))
+        const late = source => lateAt !== null && lateness(source, lateAt, board.interval) !== null
+        return [...listed.filter(source => source.state === "failing"), ...listed.filter(late)]
+    }
+
+    #list() {
+        this.rows = [...this.#troubles]
+        if (!this.hasHeadings) {
+            this.rows = this.rows.concat(this.series)
+            return
+        }
+        const isFiltered = !this.#isWanted("")
+        for (const group of this.#ranked) {
+            if (group.matched.length === 0) continue
+            if (!group.isHeading) this.rows.push(group)
+            if (!group.isFolded || group.isHeading || isFiltered) for (const index of group.matched) this.rows.push(index)
+        }
+    }
+
+    /** Those rows that are failing or late sources. */
+    get troubles() {
+        return this.#troubles
+    }
+
+    // MARK: Choosing
+
+    /** Whether a series' row is its source's heading as well. */
+    isHeading(index) {
+        return this.hasHeadings && this.#groupOf[index].isHeading
+    }
+
+    /** Whether a series stands below the heading of its group. */
+    isBelowHeading(index) {
+        return this.hasHeadings && !this.#groupOf[index].isHeading
+    }
+
+    /** The place of the row that stands for a row: it itself, or its group's heading or first series; else the first, -1 for none. */
+    place(row) {
+        const place = this.rows.indexOf(row)
+        if (place >= 0 || row === null) return place
+        const group = this.#groupFor(row)
+        const found = this.rows.findIndex(each => each === group || (typeof each === "number" && this.#groupOf[each] === group))
+        return found < 0 ? Math.min(0, this.rows.length - 1) : found
+    }
+
+    /** The series that a row leads to: its own, or the first of its group or source; undefined when there is none. */
+    firstSeries(row) {
+        if (typeof row === "number" || row === null) return row ?? this.series[0]
+        const group = this.#groupFor(row)
+        return this.series.find(index => this.#groupOf[index] === group) ?? (row instanceof Group ? undefined : this.within(row.name)[0])
+    }
+
+    #groupFor(row) {
+        if (typeof row === "number") return this.#groupOf[row]
+        return row instanceof Group ? row : this.#groupNamed.get(row.name)
+    }
+
+    /** The series of a source that match the filter, in their order: its data, then its latency, count and memory. */
+    within(source) {
+        return this.series.filter(index => this.#board.series[index].source === source)
     }
 }

@@ -3,7 +3,7 @@
 // They are no board's: runs that are over lie beside the one that is now, and a board forgets the one for the other.
 
 import { isoTime } from "./export.mjs"
-import { readLine } from "./line.mjs"
+import { parseTime, readLine } from "./line.mjs"
 import { windowsOver } from "./windows.mjs"
 
 // Bound: a response with a longer time of a series, in the page | 16 MiB; the agent sends 8 MiB of lines | reading
@@ -14,15 +14,44 @@ const fullBytes = 6 << 20
 /** A server that says nothing for so long is waited for no longer, in milliseconds. */
 const longestSilence = 20_000
 
+const units = { ms: 1e3, s: 1e6, m: 60e6, h: 3600e6, d: 86_400e6 }
+
+/**
+ * The time that a person wrote, in microseconds, as `--since` takes it: `14:03`, `yesterday 08:00`, `2026-11-22 08:00`, RFC 3339,
+ * `1h`, `-1h`, `1h ago`, `now`; null when it is none. `offset(time)` is how many seconds shown times are ahead of UTC.
+ */
+export function timeOf(text, now, offset) {
+    const word = text.trim()
+    if (word === "now") return now
+    const ago = /^-?([0-9]{1,9}(?:\.[0-9]{1,6})?)(ms|[smhd])(?: ago)?$/.exec(word)
+    if (ago) return now - Math.round(Number(ago[1]) * units[ago[2]])
+    const whole = parseTime(word.replace(" ", "T"))
+    if (whole !== null) return whole
+    const match = /^(today|yesterday|[0-9]{4}-[0-9]{2}-[0-9]{2})?(?:(?:^|[ T])([0-9]{2}:[0-9]{2})(:[0-9]{2})?)?$/.exec(word)
+    if (match === null || word === "") return null
+    const [, date, clock = "00:00", seconds = ":00"] = match
+    const here = now + offset(now) * 1e6
+    const today = here - ((here % units.d) + units.d) % units.d
+    const start = date === undefined || date === "today" ? today : date === "yesterday" ? today - units.d : parseTime(`${date}T00:00:00Z`)
+    const rest = parseTime(`1970-01-01T${clock}${seconds}Z`)
+    if (start === null || rest === null) return null
+    const utc = shown => shown - offset(shown - offset(shown) * 1e6) * 1e6
+    const time = utc(start + rest)
+    // A time alone is the latest that clocks have shown.
+    return date === undefined && time > now ? utc(start - units.d + rest) : time
+}
+
 /** What a page of the past holds of a series: `{time, value, sequence}` of its values, and `{time, code}` of its source's errors. */
 export class PastSeries {
-    constructor({ name, source, from, until }) {
+    constructor({ name, source, from, until, hasJournal = true }) {
         Object.assign(this, { name, source, from, until })
         this.samples = []
         this.errors = []
         /** Whether there may be more than has come, and whether the journal names lines that it does not have. */
         this.isPart = false
         this.hasHoles = false
+        /** Whether the agent has a journal with something in it; without one there is only what its log still has. */
+        this.hasJournal = hasJournal
     }
 
     /** Takes a line, without its newline; throws what the agent says when it cannot tell all. */
@@ -70,6 +99,7 @@ export async function fetchPast(past, control) {
     }
     hear()
     try {
+        past.hasJournal ||= await asksForJournal(control.signal)
         const query = new URLSearchParams({ from: isoTime(past.from), until: isoTime(past.until), sources: past.source })
         const response = await fetch(`feed?${query}`, {
             cache: "no-store", redirect: "manual", signal: control.signal,
@@ -102,5 +132,24 @@ export async function fetchPast(past, control) {
     } finally {
         clearTimeout(timer)
         control.abort()
+    }
+}
+
+/** Whether the agent's greeting names lines of a journal now: that of when this page came may be older than the journal's first line. */
+async function asksForJournal(signal) {
+    const own = new AbortController()
+    signal.addEventListener("abort", () => own.abort())
+    try {
+        const response = await fetch("feed?replay=false", { cache: "no-store", redirect: "manual", signal: own.signal })
+        const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+        let text = ""
+        for (;;) {
+            const { value, done } = await reader.read()
+            if (done) return false
+            text += value
+            if (text.includes("\n")) return readLine(text.split("\n")[0])?.body?.journalFirstSeq > 0
+        }
+    } finally {
+        own.abort()
     }
 }

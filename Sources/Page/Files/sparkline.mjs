@@ -1,7 +1,7 @@
 // A series' windows as a small line: as wide as its box, from the lowest to the highest value shown.
 
 import { svg } from "./dom.mjs"
-import { setInk } from "./ink.mjs"
+import { setInk } from "./bands.mjs"
 
 const height = 24
 const edge = 3

@@ -1,6 +1,8 @@
-// Where a series stands: its newest value, the band it is in, and where it is going. Written once for all screens.
+// Where a series stands: its newest value, the band it is in, and where it is going; and how a source does. Written once for all
+// screens.
 
-import { quantity } from "./format.mjs"
+import { isStale, lateness } from "./board.mjs"
+import { age, countdown, moment, ordinal, quantity, span } from "./format.mjs"
 import { firstCharacter } from "./text.mjs"
 
 /** Bands by their place have one of these shapes each, so that no colour is needed to tell two apart. */
@@ -62,4 +64,33 @@ export function nameParts(series) {
     const prefix = series.name.startsWith(series.source + "/") ? series.source + "/"
         : series.kind === "data" ? "" : series.kind + ":"
     return [prefix, series.name.slice(prefix.length)]
+}
+
+/** How a source does: `failing`, `starting`, `late` or `well`; `window` is the width of the windows on the screen. */
+export function stateOf(source, now, window) {
+    if (source.state !== "ok") return source.state
+    return source.answered !== null && isStale(source, source.answered, now, window) ? "late" : "well"
+}
+
+export const marks = { failing: "✕", late: "◐", well: "●", starting: "○" }
+
+/** What is wrong with a failing or late source, the most useful part first. */
+export function troubleText(source, now, window, offset) {
+    if (source.state !== "failing") {
+        const { silence, expected } = lateness(source, now, window) ?? { silence: 0, expected: window }
+        return `nothing for ${age(silence)}, expected each ${span(expected)}`
+    }
+    const { message, code, attempt, retryAt } = source.failure ?? {}
+    const parts = [message ?? code ?? "fails", `since ${moment(source.since, now, offset)} (${age(now - source.since)})`]
+    if (attempt > 1) parts.push(`${ordinal(attempt)} try`)
+    if (retryAt) parts.push(retryAt > now ? `next in ${countdown(retryAt - now)}` : "next now")
+    return parts.join(" · ")
+}
+
+/** What stands in the heading of a `Group`: `{name, text, age}`, and its `source`, null for latencies, counts and memory. */
+export function headingOf({ name, isOthers, source, matched, members }, now) {
+    let text = `${matched.length < members.length ? `${matched.length} of ` : ""}${members.length} series`
+    if (source?.rhythm.kind === "every") text += ` · each ${span(source.rhythm.period)}`
+    const { answered = null } = source ?? {}
+    return { name: isOthers ? "latency, counts, memory" : name, text, age: answered === null ? "" : age(now - answered), source }
 }
