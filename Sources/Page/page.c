@@ -67,9 +67,6 @@ static const unsigned char icon_svg[] = {
 static const unsigned char later_css[] = {
 #embed "Files/later.css"
 };
-static const unsigned char lazy_mjs[] = {
-#embed "Files/lazy.mjs"
-};
 static const unsigned char line_mjs[] = {
 #embed "Files/line.mjs"
 };
@@ -91,11 +88,17 @@ static const unsigned char past_mjs[] = {
 static const unsigned char pictures_mjs[] = {
 #embed "Files/pictures.mjs"
 };
+static const unsigned char poll_mjs[] = {
+#embed "Files/poll.mjs"
+};
+static const unsigned char recorded_mjs[] = {
+#embed "Files/recorded.mjs"
+};
 static const unsigned char ring_mjs[] = {
 #embed "Files/ring.mjs"
 };
-static const unsigned char router_mjs[] = {
-#embed "Files/router.mjs"
+static const unsigned char screens_mjs[] = {
+#embed "Files/screens.mjs"
 };
 static const unsigned char sparkline_mjs[] = {
 #embed "Files/sparkline.mjs"
@@ -141,7 +144,6 @@ static const struct cw_page_file files[] = {
     ENTRY("histogram.mjs", histogram_mjs),
     ENTRY("icon.svg", icon_svg),
     ENTRY("later.css", later_css),
-    ENTRY("lazy.mjs", lazy_mjs),
     ENTRY("line.mjs", line_mjs),
     ENTRY("list.mjs", list_mjs),
     ENTRY("main.mjs", main_mjs),
@@ -149,8 +151,10 @@ static const struct cw_page_file files[] = {
     ENTRY("order.mjs", order_mjs),
     ENTRY("past.mjs", past_mjs),
     ENTRY("pictures.mjs", pictures_mjs),
+    ENTRY("poll.mjs", poll_mjs),
+    ENTRY("recorded.mjs", recorded_mjs),
     ENTRY("ring.mjs", ring_mjs),
-    ENTRY("router.mjs", router_mjs),
+    ENTRY("screens.mjs", screens_mjs),
     ENTRY("sparkline.mjs", sparkline_mjs),
     ENTRY("standing.mjs", standing_mjs),
     ENTRY("stream.mjs", stream_mjs),

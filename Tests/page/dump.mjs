@@ -15,12 +15,13 @@ const window = (w) => ({
 const point = (p) => [p.time, p.value, p.sequence]
 
 function series(board, index, width, from, to) {
-    const { name, source, count, newest, events, event, windows } = board.series[index]
+    const { name, source, count, newest, events, event, goneAt, windows } = board.series[index]
     const points = board.points(index)
     const all = Array.from({ length: points.count }, (_, k) => [points.time(k), points.value(k), points.sequence(k)])
     const said = event && [event.time, event.sequence, event.value, event.text, event.data, event.isCut]
     return {
         name, source, count, events, newest: newest && point(newest), event: said, trimmed: board.isTrimmed(index),
+        ...(goneAt !== null && { gone: goneAt }),
         points: all, window_lines: windows.map(window), windows: board.windows(index, width, from, to).map(window),
     }
 }
@@ -66,6 +67,7 @@ export function dump(board, width, from, to) {
         series: board.series.map((_, index) => series(board, index, width, from, to)),
         refused: { series: board.refusedSeries, endpoints: board.refusedEndpoints, sources: board.refusedSources },
         endpoints: board.endpoints.map(endpoint), sources: board.sources.map((_, index) => source(board, index)),
+        ...(board.sourceOrder.some((each, place) => each !== board.sources[place]) && { source_order: board.sourceOrder.map((s) => s.name) }),
         data_left_out: board.dataLeftOut,
         memory: [...board.memory].map((m) => [m.time, m.source, m.resident, m.peak, m.privateBytes]),
         agent_events: board.agent?.events ?? null,

@@ -3,7 +3,7 @@ import assert from "node:assert"
 import test, { mock } from "node:test"
 import { pageFolder } from "./files.mjs"
 
-const { createLater } = await import(new URL("lazy.mjs", pageFolder))
+const { createLater } = await import(new URL("screens.mjs", pageFolder))
 
 class FakeNode {
     constructor(name) { Object.assign(this, { name, children: [], childNodes: [], listeners: {}, text: "", hidden: false, place: null }) }

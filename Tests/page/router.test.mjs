@@ -2,7 +2,7 @@ import assert from "node:assert"
 import test from "node:test"
 import { pageFolder } from "./files.mjs"
 
-const { address, route, seriesAddress } = await import(new URL("router.mjs", pageFolder))
+const { address, route, seriesAddress } = await import(new URL("screens.mjs", pageFolder))
 
 for (const name of ["aqi/Delhi", "fact", "a/b/c", "a?b=c&d", "100%", "ü/ñ 1", "a#b", "../..", "latency:fact", "a//b", "\ud83d\ude00"]) {
     test(`the address of ${JSON.stringify(name)} leads to it`, () => {

@@ -78,7 +78,7 @@ def test_tab_is_the_browsers_and_reaches_everything(page):
     assert seen[0].startswith("a|") and "content" in seen[0], "the first is the way past the bar"
     for name in ("List", "Metrics", "Feed"):
         assert re.search(rf"^a\|\|\d?{name}", text, re.MULTILINE), f"{name} cannot be reached: {text}"
-    assert "|grid|Series" in text, text
+    assert "|treegrid|Series" in text, text
     # The list is one stop, however many rows it has.
     assert len(seen) == len(set(seen)) and len(seen) < 25, text
     page.keyboard.press("Shift+Tab")

@@ -34,10 +34,12 @@ def test_screens_are_there_when_the_agent_is_not(fed, open_page):
     page = open_page(fed)
     page.context.watch.expected.append("ERR_CONNECTION_REFUSED")
     page.context.watch.expected.append("ERR_INCOMPLETE_CHUNKED_ENCODING")
-    names = ("detail", "graph", "axis", "export", "fibonacci", "fibonaccipanel", "fields", "past", "pictures", "metrics", "feed")
+    names = ("detail", "graph", "axis", "export", "fibonacci", "fibonaccipanel", "fields", "past", "pictures", "metrics", "agents", "feed")
     # Each of them has come, and not only been asked for.
     come = "names => names.every(name => performance.getEntriesByName(new URL(name + '.mjs', location), 'resource').some(each => each.responseEnd > 0))"
     page.wait_for_function(come, arg=names)
+    expect(page.locator("link[href='later.css']")).to_be_attached()
+    page.wait_for_function("() => [...document.styleSheets].some(each => each.href?.endsWith('/later.css'))")
     fed.kill()
     expect(page.locator("#trouble")).to_contain_text("agent lost")
     for key, place in (("2", ".detail .graph-plot"), ("3", ".metrics .panels"), ("4", ".feed")):

@@ -11,7 +11,8 @@ import * as format from "../../Sources/Page/Files/format.mjs"
 import { readLine } from "../../Sources/Page/Files/line.mjs"
 import { Group, ListOrder, naturalOrder } from "../../Sources/Page/Files/order.mjs"
 import { PastSeries } from "../../Sources/Page/Files/past.mjs"
-import { headingOf, marks, nameParts, standing, stateOf, troubleText } from "../../Sources/Page/Files/standing.mjs"
+import { goneText, headingOf, heldText, marks, nameParts, standing, stateOf, troubleText } from "../../Sources/Page/Files/standing.mjs"
+import { stripSlots } from "../../Sources/Page/Files/sparkline.mjs"
 import { dump, dumpStale, limitsOf } from "./dump.mjs"
 
 /** The first place where two values differ, in words; null when they are equal. Numbers are compared as doubles. */
@@ -191,18 +192,22 @@ function fibonacci(vector) {
 }
 
 function standings(vector) {
-    for (const { about, lines, width_us: width, series } of vector.lives) {
+    for (const { about, lines, width_us: width, now_us, strip: count, series } of vector.lives) {
         const board = new Board()
         for (const line of lines.flatMap(repeated)) board.apply(line)
+        const now = now_us ?? board.clock
         const is = board.series.map((series, index) => {
-            const stands = standing(board, series, board.windows(index, width), width)
+            const windows = board.windows(index, width)
+            const stands = standing(board, series, windows, width)
             const [prefix, rest] = nameParts(series)
-            const courses = { "good↑": "better", "bad↓": "worse", "↑": "up", "↓": "down" }
-            const { band } = stands
+            const { band, former, word } = stands
+            const scale = series.kind === "data" ? board.describedSource(series.source)?.bands ?? null : null
+            const strip = word === null ? null : stripSlots(windows, { width, last: Math.floor(now / width), count: count ?? 0, scale })
             return {
                 prefix, rest, value: stands.quantity?.whole ?? null, band: band === null || band.place < 0 ? null : band.place,
-                name: band?.name ?? "", letter: band?.letter ?? null, change: stands.changeText,
-                course: courses[stands.course + stands.arrow] ?? null,
+                name: band?.name ?? "", letter: band?.letter ?? null, from: former?.letter ?? null, arrow: stands.arrow || null,
+                course: { good: "better", bad: "worse" }[stands.course] ?? null, change: stands.changeText,
+                held: heldText(series, now) ?? "", gone: goneText(series, now, 0) ?? "", ...(count && { strip }),
             }
         })
         const found = difference(is, series)

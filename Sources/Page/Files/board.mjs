@@ -49,10 +49,8 @@ const day = 86_400_000_000
 const defaultInterval = 10_000_000
 const defaultHistory = 120_000_000
 
-/** What the values of the series of this name are: `data`, `latency` (milliseconds) or `memory` (bytes). */
-function seriesKind(name) {
-    return name.startsWith("latency:") ? "latency" : name.startsWith("memory:") ? "memory" : "data"
-}
+/** What the values of the series of this name are: `data`, `latency` (milliseconds), `memory` (bytes) or `count` (items). */
+const seriesKind = name => /^(latency|memory|count):/.exec(name)?.[1] ?? "data"
 
 /** Whether something that came from a source (null for none) at `time` is older than it should be at `now`. */
 export function isStale(source, time, now, window) {
@@ -99,7 +97,7 @@ export class Board {
         this.lastSequence = 0
         /** The agent's time, as the newest line tells. */
         this.clock = null
-        /** In the order of their first line; each has name, source, kind, newest, event, events, count, windows and span. */
+        /** In the order of their first line; each has name, source, kind, newest, event, goneAt, events, count, windows and span. */
         this.series = []
         this.dataLeftOut = 0
         this.refusedSeries = 0
@@ -228,6 +226,7 @@ export class Board {
     #chart({ seq, time, kind, body }, source) {
         if (kind === "data") this.#plot(body.value, time, seq, this.#take(body, source, time, seq))
         if (kind === "latency") this.#plot(body.ms, time, seq, this.#seriesIndex(`latency:${source}`, source))
+        if (kind === "progress" && body.items !== null) this.#plot(body.items, time, seq, this.#seriesIndex(`count:${source}`, source))
         if (kind === "memory") this.#plot(body.resident, time, seq, this.#seriesIndex(`memory:${source}`, source))
     }
 
@@ -264,10 +263,14 @@ export class Board {
                 this.#fail(body, source, time, seq)
                 break
             case "progress":
+                for (const key of body.gone) {
+                    const gone = this.series[this.seriesNamed(`${source}/${key}`)]
+                    if (gone !== undefined) gone.goneAt = time
+                }
                 from = this.#source(source, time)
                 if (from === null) return
                 this.#answer(from, time, seq)
-                from.progress = body
+                from.progress = { ...body, gone: null }
                 break
             case "recovered":
                 from = this.#source(source, time)
@@ -335,9 +338,10 @@ export class Board {
         const series = this.series[index]
         const { eventData, eventTexts } = this.#state
         series.events += 1
+        series.goneAt = null
         const old = series.event
         const text = data.text === null ? null : cutPoints(data.text, longestText)
-        const event = { time, sequence, value: data.value, text, data: null, isCut: data.truncated }
+        const event = { time, sequence, value: data.value, word: data.word, since: data.since, text, data: null, isCut: data.truncated }
         if (old !== null && isLater(old, event)) return index
         let bytes = null
         if (data.data !== null) {
@@ -591,7 +595,7 @@ export class Board {
         }
         this.#state.nameBytes += bytes
         const kind = seriesKind(name)
-        this.series.push({ name, source, kind, newest: null, event: null, events: 0, count: 0, windows: [], span: this.#span(source) })
+        this.series.push({ name, source, kind, newest: null, event: null, goneAt: null, events: 0, count: 0, windows: [], span: this.#span(source) })
         this.#state.seriesByName.set(name, this.series.length - 1)
         return this.series.length - 1
     }

@@ -12,7 +12,7 @@ import { createGraph, graphModel } from "./graph.mjs"
 import { setBadgeColor } from "./bands.mjs"
 import { PastSeries, fetchPast, timeOf } from "./past.mjs"
 import { pictureAddress, pictureOf } from "./pictures.mjs"
-import { nameParts, shapes, standing } from "./standing.mjs"
+import { nameParts, noteOf, shapes, standing } from "./standing.mjs"
 
 /** How long a graph stays as it is although values come, in microseconds. */
 const pace = 250_000
@@ -36,13 +36,15 @@ export function create(context) {
     const amount = element("strong", { class: "amount" })
     const unit = element("span", { class: "unit" })
     const badge = element("span", { class: "badge none" })
+    const former = element("span", { class: "badge none" })
+    const to = element("span")
     const band = element("span", { class: "band-name" })
     const arrow = element("span")
     const since = element("span", { class: "age" })
     const before = element("p", { class: "detail-past", role: "status" })
     const head = element("header", { class: "detail-head" },
         element("h2", { id: "detail-title" }, prefix, rest),
-        element("p", { class: "detail-value" }, amount, " ", unit, " ", badge, " ", band, " ", arrow, " ", since), before)
+        element("p", { class: "detail-value" }, amount, " ", unit, " ", former, to, badge, " ", band, " ", arrow, " ", since), before)
 
     const graph = createGraph()
     const button = (text, run, more = {}) => element("button", { type: "button", onclick: run, ...more }, text)
@@ -218,7 +220,8 @@ export function create(context) {
         const hasValues = isKnown && board.series[index].newest !== null
         for (const part of [head, tools, below]) part.hidden = !isKnown
         times.hidden = !hasValues || context.isSnapshot
-        for (const part of [graph.element, tableButton, logButton, tools.lastElementChild]) part.hidden = !hasValues
+        logButton.hidden = !hasValues || (board.series[index].event?.word ?? null) !== null
+        for (const part of [graph.element, tableButton, tools.lastElementChild]) part.hidden = !hasValues
         waiting.hidden = board.series.length > 0
         missing.hidden = isKnown || !waiting.hidden
         if (!isKnown) {
@@ -260,7 +263,8 @@ export function create(context) {
         const time = newestTime(series)
         const answered = context.board.describedSource(series.source)?.answered ?? null
         const isApart = time !== null && answered !== null && answered - time > context.width
-        setText(since, time === null ? "" : `${age(now - time)} ago${isApart ? `, answered ${age(now - answered)} ago` : ""}${more}`)
+        const note = noteOf(series, now, context.utcOffset(now))
+        setText(since, time === null ? "" : `${note === null ? "" : `${note} · `}${age(now - time)} ago${isApart ? `, answered ${age(now - answered)} ago` : ""}${more}`)
         setClass(since, "warning", isStale)
         setClass(head, "old", isStale || context.isLost)
     }
@@ -271,12 +275,17 @@ export function create(context) {
         setText(rest, visible(own))
         const index = board.seriesNamed(series.name)
         const stands = standing(board, series, series.newest ? context.windows(index) : [], context.extent(index).width)
-        setText(amount, stands.quantity?.text ?? "")
+        setText(amount, visible(stands.quantity?.text ?? ""))
+        setClass(amount, "word", stands.word !== null)
         setText(unit, visible(stands.quantity?.unit ?? ""))
-        setAttribute(badge, "class", stands.band ? `badge shape-${Math.max(stands.band.place, 0) % shapes}` : "badge none")
-        setText(badge, visible(stands.band?.letter ?? ""))
-        setBadgeColor(badge, stands.band?.color ?? "")
-        setText(band, visible(stands.band?.name ?? ""))
+        for (const [node, shown] of [[badge, stands.band], [former, stands.former]]) {
+            setAttribute(node, "class", shown ? `badge shape-${Math.max(shown.place, 0) % shapes}` : "badge none")
+            setText(node, visible(shown?.letter ?? ""))
+            setBadgeColor(node, shown?.color ?? "")
+        }
+        setText(to, stands.former === null ? "" : "→")
+        setAttribute(to, "class", ("arrow " + stands.course).trim())
+        setText(band, stands.band === null || stands.band.name === stands.word ? "" : visible(stands.band.name))
         setText(arrow, stands.arrow)
         setAttribute(arrow, "class", ("arrow " + stands.course).trim())
     }
@@ -289,7 +298,7 @@ export function create(context) {
         const looks = {
             name: series.name, kind: series.kind, unit: described?.unit ?? "", newest: series.newest.value,
             scale: series.kind === "data" ? described?.bands ?? null : null, isLog: view.isLog, range: view.range, offset,
-            isStale: isStale || context.isLost, isTrimmed: board.isTrimmed(index), now,
+            isWord: (series.event?.word ?? null) !== null, isStale: isStale || context.isLost, isTrimmed: board.isTrimmed(index), now,
         }
         if (past === null) graph.update(graphModel(board, index, { width, start, lastWindow, span: view.span }, now), looks)
         else graph.update(past.series.model(width * Math.ceil(past.length / width / mostWindows)), { ...looks, newest: null, isStale: false, isTrimmed: false, now: past.series.until })

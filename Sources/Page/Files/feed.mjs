@@ -1,12 +1,17 @@
-// The feed: the newest lines in words, as they come; as many as the board keeps. Only those in sight are in the document.
+// The feed: the newest lines in words, as they come; as many as the board keeps. Only those in sight are in the document. What one
+// answer brought of several series is one row.
 
 import { element, pixels, setAttribute, setClass, setStyle, setText, visible } from "./dom.mjs"
 import { clock, fixed, length, quantity } from "./format.mjs"
-import { address } from "./router.mjs"
+import { filterOf } from "./order.mjs"
+import { address } from "./screens.mjs"
 
 // Bound: lines in the page's document | those in sight, and 8 above and below | others are added when they come into
 //   sight
 const beyond = 8
+/** From so many lines on what came together is one row, which names so many of them. */
+const fewest = 3
+const mostNamed = 5
 const quiet = new Set(["window", "latency", "memory", "agent", "progress"])
 
 export function create(context) {
@@ -17,8 +22,13 @@ export function create(context) {
     const section = element("section", { class: "feed", "aria-labelledby": "feed-title" },
         element("h2", { id: "feed-title", class: "visually-hidden" }, "Feed"), scroller, empty, below)
 
-    /** Those lines of the board that are shown, the oldest first, and the number of the last line that was looked at. */
+    const types = createChoice("Type of line", "all types", type => context.choose({ type }))
+    const sources = createChoice("Source of line", "all sources", source => context.choose({ source }))
+    document.getElementById("filter").before(types.element, sources.element)
+
+    /** The rows, the oldest first, each an array of lines; what they are made of; and the number of the last line that was looked at. */
     let kept = []
+    let groups = []
     let seen = 0
     /** Of which board and choice they are. */
     let key = ""
@@ -53,38 +63,54 @@ export function create(context) {
         const row = element("div", { role: "row", class: "line" }, time, subject,
             element("span", { role: "cell", class: "says" }, amount, words))
         body.append(row)
-        return { element: row, time, subject, amount, words, sequence: -1, top: -1, offset: null }
+        return { element: row, time, subject, amount, words, name: null, top: -1, offset: null }
     }
 
-    /** Takes in the board's lines; how many of those shown before are gone. */
+    /** Takes in the board's lines; how many of the rows shown before are gone. */
     function collect(board) {
-        const wanted = context.filter.toLowerCase()
-        const type = context.feedType
-        const newKey = `${context.epoch} ${type} ${wanted}`
+        const { feedType: type, feedSource: from, filter } = context
+        const newKey = JSON.stringify([context.epoch, type, from, filter])
         if (newKey !== key) {
             key = newKey
             kept = []
+            groups = []
             seen = 0
         }
+        const matches = filterOf(filter)
         const lines = board.lines
         const oldest = lines.first?.sequence ?? 0
-        let gone = 0
-        while (gone < kept.length && kept[gone].sequence < oldest) gone += 1
-        if (gone > 0) kept.splice(0, gone)
+        let over = 0
+        while (over < groups.length && groups[over].lines.at(-1).sequence < oldest) over += 1
+        const gone = rowsOf(groups.splice(0, over)).length
         let place = lines.count
         while (place > 0 && lines.at(place - 1).sequence > seen) place -= 1
+        const isSame = over === 0 && place === lines.count
         for (; place < lines.count; place++) {
             const line = lines.at(place)
             seen = line.sequence
-            if (type !== "" && line.type !== type) continue
-            if (wanted !== "" && !matches(line, wanted)) continue
-            kept.push(line)
+            if ((type !== "" && line.type !== type) || (from !== "" && line.source !== from)) continue
+            if (!matches([line.type, line.source, line.series, line.text, line.code].join("\n"))) continue
+            add(line)
             if (!follows) unseen += 1
         }
+        if (!isSame) kept = rowsOf(groups)
         return gone
     }
 
+    function add(line) {
+        const last = groups.at(-1)
+        const isNext = last?.series && isData(line) && line.source === last.lines[0].source && line.sequence === last.lines.at(-1).sequence + 1
+        if (!isNext || last.series.has(line.series)) {
+            groups.push({ lines: [line], series: isData(line) ? new Set([line.series]) : null })
+            return
+        }
+        last.lines.push(line)
+        last.series.add(line.series)
+    }
+
     function update(board, now) {
+        types.draw(typesOf(board), context.feedType)
+        sources.draw(sourcesOf(board), context.feedSource)
         const gone = collect(board)
         empty.hidden = kept.length > 0
         scroller.hidden = kept.length === 0
@@ -108,20 +134,21 @@ export function create(context) {
         const free = []
         const rows = new Map()
         for (const row of pool) {
-            if (row.sequence >= 0) rows.set(row.sequence, row)
+            if (row.name !== null) rows.set(row.name, row)
             else free.push(row)
         }
         for (let place = first; place < last; place++) {
-            const row = rows.get(kept[place].sequence)
+            const row = rows.get(nameOf(kept[place]))
             if (row) used.add(row)
         }
         for (const row of rows.values()) if (!used.has(row)) free.push(row)
         for (let place = first; place < last; place++) {
-            const line = kept[place]
-            let row = rows.get(line.sequence)
+            const said = kept[place]
+            const line = said.at(-1)
+            let row = rows.get(nameOf(said))
             if (!row) {
                 row = free.pop()
-                fill(row, board, line)
+                fill(row, board, said)
                 row.offset = null
             }
             used.add(row)
@@ -138,35 +165,40 @@ export function create(context) {
         }
         for (const row of free) {
             row.element.hidden = true
-            row.sequence = -1
+            row.name = null
         }
         below.hidden = unseen === 0
         if (unseen > 0) setText(below, `${unseen} newer below ↓`)
     }
 
-    function fill(row, board, line) {
-        row.sequence = line.sequence
+    function fill(row, board, said) {
+        const [line] = said
+        row.name = nameOf(said)
         const isError = line.type === "error"
         setClass(row.element, "quiet", quiet.has(line.type))
         setClass(row.element, "error", isError)
         setClass(row.element, "good", line.type === "recovered")
-        setText(row.subject, visible(subject(line)))
-        const [amount, words] = say(board, line)
+        setText(row.subject, visible(said.length > 1 ? line.source : subject(line)))
+        const [amount, words] = said.length > 1 ? sayAll(said) : say(board, line)
         setText(row.amount, visible(amount))
         setText(row.words, visible(words))
-        setAttribute(row.element, "title", isError || (line.text ?? "").length > 80 ? visible(line.text ?? "") : null)
+        setAttribute(row.element, "title", said.length === 1 && (isError || (line.text ?? "").length > 80) ? visible(line.text ?? "") : null)
     }
 
     return {
         element: section,
         update,
         show(params) {
-            context.take({ filter: params.filter ?? "", type: params.type ?? "" })
+            context.take({ filter: params.filter ?? "", type: params.type ?? "", source: params.source ?? "" })
+            types.element.hidden = sources.element.hidden = false
             follow()
         },
-        hide() {},
+        hide() {
+            types.element.hidden = sources.element.hidden = true
+        },
         keys: {
-            f: { text: "one type of line after the other", run: () => context.nextType() },
+            f: { text: "one type of line after the other", run: () => context.choose({ type: after(typesOf(context.board), context.feedType) }) },
+            F: { text: "one source after the other", run: () => context.choose({ source: after(sourcesOf(context.board), context.feedSource) }) },
             Enter: { text: "follow the newest line", run: follow },
             ArrowUp: { run: () => scroll(-3) }, ArrowDown: { run: () => scroll(3) },
             k: { run: () => scroll(-3) }, j: { run: () => scroll(3) },
@@ -174,7 +206,7 @@ export function create(context) {
             Home: { run: () => scroll(-1e6) }, g: { run: () => scroll(-1e6) },
             End: { run: follow }, G: { run: follow },
         },
-        address: () => address("/feed", { type: context.feedType, filter: context.filter }),
+        address: () => address("/feed", { type: context.feedType, source: context.feedSource, filter: context.filter }),
     }
 
     function scroll(lines) {
@@ -186,8 +218,42 @@ export function create(context) {
     }
 }
 
-function matches(line, wanted) {
-    return [line.type, line.source, line.series, line.text, line.code].some(text => text?.toLowerCase().includes(wanted))
+/** A choice of one of some names, or of none. */
+function createChoice(label, none, choose) {
+    const select = element("select", { class: "types", "aria-label": label, onchange: () => choose(select.value) })
+    let key = ""
+
+    function draw(found, chosen) {
+        const all = chosen === "" || found.includes(chosen) ? found : [...found, chosen]
+        const newKey = JSON.stringify([all, chosen])
+        if (newKey === key) return
+        key = newKey
+        select.replaceChildren(element("option", { value: "" }, none), ...all.map(name => element("option", { value: name }, visible(name))))
+        select.value = chosen
+    }
+
+    return { element: select, draw }
+}
+
+const namesOf = (board, part) => [...new Set(Array.from(board.lines, line => line[part]))].filter(name => name !== "").sort()
+const typesOf = board => namesOf(board, "type")
+const sourcesOf = board => namesOf(board, "source")
+
+/** The choice behind one: the first of them behind none, none behind the last. */
+const after = (all, one) => all[all.indexOf(one) + 1] ?? ""
+
+const isData = ({ type, series }) => series !== null && type !== "window"
+
+/** Groups of lines as rows: in one row if there are as many, else each in its own. */
+const rowsOf = groups => groups.flatMap(({ lines }) => lines.length < fewest ? lines.map(line => [line]) : [lines])
+
+/** What tells a row from any other; another once a line was added to it. */
+const nameOf = lines => `${lines[0].sequence}+${lines.length}`
+
+/** What is said of lines of several series of a source. */
+function sayAll(lines) {
+    const keys = lines.slice(0, mostNamed).map(({ series, source }) => series.startsWith(source + "/") ? series.slice(source.length + 1) : series)
+    return [`${lines.length} items`, keys.join(", ") + (lines.length > mostNamed ? ", …" : "")]
 }
 
 /** What a line is about: a series, or a kind of line and its source. */

@@ -146,6 +146,7 @@ function scientific(value) {
 /** A value of a series with its unit: `{text, unit, whole}`; `kind` is the series', `unit` the source's or null. */
 export function quantity(value, kind, unit) {
     let said = { text: kind === "latency" || unit === "ms" ? milliseconds(value) : short(value), unit: unit ?? "" }
+    if (kind === "count") said = { text: short(value), unit: "" }
     if (kind === "latency") said.unit = "ms"
     if (kind === "memory") said = bytes(value)
     return { ...said, whole: said.unit === "" ? said.text : `${said.text} ${said.unit}` }

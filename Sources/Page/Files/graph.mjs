@@ -114,6 +114,9 @@ export function bandPlaces(scale, axis) {
     return places
 }
 
+/** The places of all bands, from 0 at the bottom to 1 at the top, each of the same height. */
+const evenPlaces = ({ bands }) => bands.map((band, place) => ({ band, low: place / bands.length, high: (place + 1) / bands.length }))
+
 /** The least, the mean and the greatest of what windows hold, and how many values that is; null where there is none. */
 export function summary(windows) {
     if (windows.length === 0) return null
@@ -197,7 +200,7 @@ let graphs = 0
  * Makes a graph: `element` is a <figure>, `update(model, looks)` draws a `graphModel`.
  *
  * `looks` says how: `name`, `kind` and `unit` of the series, `newest` value (null for none), its bands as `scale` (or null),
- * `isLog`, `range`, `offset` (seconds ahead of UTC), `isStale`, `isTrimmed`, and `now`. `step(count)` moves the cursor by so
+ * `isWord`, whether values stand for words, `isLog`, `range`, `offset` (seconds ahead of UTC), `isStale`, `isTrimmed`, and `now`. `step(count)` moves the cursor by so
  * many values, `moveTo(time)` moves it to a time, `showTable(is)` shows a table instead, and `plot` is the drawing.
  */
 export function createGraph() {
@@ -207,7 +210,7 @@ export function createGraph() {
     const inside = svg("rect")
     const clip = svg("clipPath", { id: `${id}-clip` }, inside)
     const parts = {}
-    for (const name of ["bands", "grid", "errors", "times", "values", "letters"]) parts[name] = svg("g", { class: `graph-${name}` })
+    for (const name of ["bands", "blocks", "grid", "errors", "times", "values", "letters"]) parts[name] = svg("g", { class: `graph-${name}` })
     const line = svg("path", { class: "graph-line", "clip-path": `url(#${id}-clip)` })
     const dots = svg("path", { class: "graph-dots", "clip-path": `url(#${id}-clip)` })
     const marks = svg("path", { class: "graph-marks" })
@@ -217,7 +220,7 @@ export function createGraph() {
     const cursorDot = svg("path", { class: "graph-cursor-dot" })
     parts.errors.append(markLines, marks)
     const plot = svg("svg", { class: "graph-plot", "aria-hidden": "true", focusable: "false" },
-        svg("defs", {}, gradient, clip), parts.bands, parts.grid, parts.times, parts.values, parts.letters, line, dots, parts.errors,
+        svg("defs", {}, gradient, clip), parts.bands, parts.blocks, parts.grid, parts.times, parts.values, parts.letters, line, dots, parts.errors,
         end, cursor, cursorDot)
     const frame = element("div", {
         class: "graph-frame", role: "slider", tabindex: "0", "aria-describedby": `${id}-summary`,
@@ -253,6 +256,7 @@ export function createGraph() {
     }
 
     function text(value) {
+        if (looks.isWord) return looks.scale ? visible(looks.scale.bands[looks.scale.index(value)].name) : String(value !== 0)
         const { text, unit } = quantity(value, looks.kind, looks.unit)
         return looks.kind === "memory" ? `${text} ${unit}` : text
     }
@@ -276,11 +280,12 @@ export function createGraph() {
         const top = Math.round(font * 0.8)
         const bottom = height - Math.round(font * 1.9)
         const axis = axisOf(model.samples.map(sample => sample.value), looks, Math.max(Math.floor((bottom - top) / (font * 4)), 2))
-        const labels = axis.marks.filter(mark => axis.place(mark.value) >= 0 && axis.place(mark.value) <= 1)
+        const labels = looks.isWord ? [] : axis.marks.filter(mark => axis.place(mark.value) >= 0 && axis.place(mark.value) <= 1)
         // All figures have one width, about this much.
         const longest = Math.max(...labels.map(label => label.text.length), 1)
         const left = Math.round(longest * font * 0.6 + 12)
-        const places = scale ? bandPlaces(scale, axis) : []
+        // Of words, all that there are stand beside the strip.
+        const places = !scale ? [] : looks.isWord ? evenPlaces(scale) : bandPlaces(scale, axis)
         const hasNames = width >= font * 50
         const longestName = Math.max(...(scale?.bands.map(band => bandName(band).length) ?? [0]))
         const gutter = !scale ? font : hasNames ? font * 3 + longestName * font * 0.6 : font * 2.2
@@ -306,7 +311,8 @@ export function createGraph() {
         }
         const times = timeMarks(model.start, model.end, right - left, font * 6.2, looks.offset)
         if (isNew("times", box, times, model.start, model.end)) drawTimes(times)
-        if (isNew("bands", box, places)) drawBands(places, hasNames)
+        if (isNew("bands", box, places, looks.isWord)) drawBands(places, hasNames)
+        drawBlocks(x, top, bottom)
 
         const runs = unbroken(model.samples, model.errors, model.width)
         if (isNew("banded", Boolean(scale))) {
@@ -315,9 +321,10 @@ export function createGraph() {
             for (const path of [line, dots]) setAttribute(path, "stroke", scale ? `url(#${id}-ink)` : null)
         }
         setClass(plot, "old", looks.isStale)
-        setAttribute(line, "d", runs.map(run => runPath(run, x, y)).join(""))
+        const isLine = !looks.isWord
+        setAttribute(line, "d", !isLine ? "" : runs.map(run => runPath(run, x, y)).join(""))
         // The value that counts in each window, the last one, stands out where there is room.
-        const isRoomy = model.width / span * (right - left) >= font * 0.6
+        const isRoomy = isLine && model.width / span * (right - left) >= font * 0.6
         const counting = isRoomy ? lastOfWindows(model.samples, model.width) : []
         setAttribute(dots, "d", counting.map(sample => `M${round(x(sample.time))} ${round(y(sample.value))}h0`).join(""))
         const arm = round(font * 0.3)
@@ -326,9 +333,32 @@ export function createGraph() {
         setAttribute(marks, "d", at.map(place =>
             `M${place - arm} ${bottom - 2 * arm}l${2 * arm} ${2 * arm}m0 ${-2 * arm}l${-2 * arm} ${2 * arm}`).join(""))
         const last = model.samples[model.samples.length - 1]
-        setAttribute(end, "d", last ? `M${round(x(last.time))} ${round(y(last.value))}h0` : "")
+        setAttribute(end, "d", last && isLine ? `M${round(x(last.time))} ${round(y(last.value))}h0` : "")
         setInk(end, last && scale ? scale.bands[scale.index(last.value)].color : null)
         drawCursor()
+    }
+
+    /** A strip of a block for each window, where values stand for words; a dot for each one in which nothing came. */
+    function drawBlocks(x, top, bottom) {
+        const blocks = []
+        if (looks.isWord) {
+            const { windows, width } = model
+            const high = Math.min((bottom - top) / 2, size.font * 5)
+            const y = round((top + bottom - high) / 2)
+            let next = Infinity
+            const dots = []
+            for (const window of windows) {
+                for (; next < window.start && dots.length < 500; next += width) dots.push(`M${round(x(next + width / 2))} ${round((top + bottom) / 2)}h0`)
+                next = window.start + width
+                const from = Math.max(x(window.start), geometry.left)
+                const block = svg("rect", { class: "graph-block", x: round(from), y, width: Math.max(round(Math.min(x(next), geometry.right) - from) - 0.5, 0.5), height: high })
+                if (looks.scale) setInk(block, looks.scale.bands[looks.scale.index(window.last)].color)
+                else setClass(block, "off", window.last === 0)
+                blocks.push(block)
+            }
+            blocks.push(svg("path", { class: "graph-missing", d: dots.join("") }))
+        }
+        parts.blocks.replaceChildren(...blocks)
     }
 
     function drawTimes(times) {
@@ -364,7 +394,7 @@ export function createGraph() {
             setInk(stop, band.color)
             return stop
         })))
-        parts.bands.replaceChildren(...places.flatMap(({ band, low, high }) => [
+        parts.bands.replaceChildren(...(looks.isWord ? [] : places).flatMap(({ band, low, high }) => [
             svg("rect", {
                 class: "graph-band", x: left, y: at(high), width: right - left, height: round(at(low) - at(high)),
                 fill: band.color,
@@ -416,7 +446,7 @@ export function createGraph() {
         const reading = scrub === null ? null : read(scrub)
         const { x, y, top, bottom } = geometry
         setAttribute(cursor, "d", reading ? `M${Math.round(x(scrub)) + 0.5} ${top}V${bottom}` : "")
-        const { sample } = reading ?? {}
+        const sample = looks.isWord ? null : reading?.sample
         setAttribute(cursorDot, "d", sample ? `M${round(x(sample.time))} ${round(y(sample.value))}h0` : "")
         write(reading)
     }
@@ -424,10 +454,14 @@ export function createGraph() {
     function write(reading) {
         const pieces = []
         const add = (label, value, look = "") => pieces.push({ label, value, look })
+        // There is no mean of words.
+        const addRange = ({ minimum, mean, maximum }) => {
+            if (!looks.isWord) for (const [label, value] of Object.entries({ min: minimum, mean, max: maximum })) add(label, text(value))
+        }
         if (reading) {
             add("", clock(reading.time, looks.offset, 1), "accent")
             if (reading.sample) add("value", text(reading.sample.value))
-            if (reading.sample && looks.scale) {
+            if (reading.sample && looks.scale && !looks.isWord) {
                 const band = looks.scale.bands[looks.scale.index(reading.sample.value)]
                 add("", `${visible(band.letter)} ${visible(band.name)}`)
             }
@@ -435,9 +469,7 @@ export function createGraph() {
             const { window } = reading
             if (window) {
                 add("window: last", text(window.last))
-                add("min", text(window.minimum))
-                add("mean", text(window.mean))
-                add("max", text(window.maximum))
+                addRange(window)
                 add("n", String(window.count))
             } else {
                 add("nothing in this window", "")
@@ -446,9 +478,7 @@ export function createGraph() {
             const all = summary(model.windows)
             if (all) {
                 if (looks.newest !== null) add("last", text(looks.newest))
-                add("min", text(all.minimum))
-                add("mean", text(all.mean))
-                add("max", text(all.maximum))
+                addRange(all)
                 add("n", short(all.count))
                 if (looks.isLog) add("", "log", "warning")
                 if (looks.range) add("", "range fixed", "warning")
@@ -521,7 +551,7 @@ export function createGraph() {
         const unit = looks.kind === "data" ? looks.unit : looks.kind === "latency" ? "ms" : ""
         const parts = [all
             ? `${short(all.count)} values from ${clock(model.start, looks.offset)} to ${clock(Math.min(looks.now, model.end), looks.offset)}`
-                + ` from ${text(all.minimum)} to ${text(all.maximum)}, mean ${text(all.mean)}`
+                + (looks.isWord ? "" : ` from ${text(all.minimum)} to ${text(all.maximum)}, mean ${text(all.mean)}`)
                 + (looks.newest === null ? "" : `, last ${text(looks.newest)}`) + (unit ? " " + visible(unit) : "")
             : "no values in this time"]
         if (all && looks.newest !== null && looks.scale) parts.push(visible(looks.scale.bands[looks.scale.index(looks.newest)].name))
@@ -541,7 +571,8 @@ export function createGraph() {
         if (!isNew("table", looks.offset, looks.name, rows)) return
         body.replaceChildren(...rows.map(window => {
             const band = looks.scale?.bands[looks.scale.index(window.last)]
-            const cells = [window.last, window.minimum, window.mean, window.maximum].map(text)
+            const { last, minimum, mean, maximum } = window
+            const cells = [text(last), ...[minimum, mean, maximum].map(value => looks.isWord ? "–" : text(value))]
             return element("tr", {},
                 element("th", { scope: "row" }, clock(window.start, looks.offset)),
                 ...[...cells, String(window.count)].map(cell => element("td", {}, cell)),

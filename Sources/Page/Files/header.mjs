@@ -74,15 +74,13 @@ export function createHeader(context) {
             }
         },
     })
-    const types = element("select", { class: "types", "aria-label": "Type of line", onchange: () => context.choose({ type: types.value }) })
     const sort = element("select", { class: "sorts", "aria-label": "Sort by", onchange: () => context.choose({ sort: sort.value }) },
         ...["source", "name", "value", "change", "age"].map(key => element("option", { value: key }, "by " + key)))
     const windows = element("p", { class: "windows faint" })
-    status.append(state, playback, failures, failing.element, chips.element, missed, windows, sort, types, filter)
+    status.append(state, playback, failures, failing.element, chips.element, missed, windows, sort, filter)
 
     new ResizeObserver(reach).observe(chips.element)
 
-    let typesKey = ""
     let hintsKey = ""
 
     function drawChips(board, now) {
@@ -130,16 +128,6 @@ export function createHeader(context) {
         return `✕ ${visible(first.name)}: ${visible(troubleText(first, now, context.width, context.utcOffset(now)))}`
     }
 
-    function drawTypes(board) {
-        const found = context.lineTypes(board)
-        const key = found.join(" ") + " " + context.feedType
-        if (key === typesKey) return
-        typesKey = key
-        const all = context.feedType === "" || found.includes(context.feedType) ? found : [...found, context.feedType]
-        types.replaceChildren(element("option", { value: "" }, "all types"), ...all.map(type => element("option", { value: type }, visible(type))))
-        types.value = context.feedType
-    }
-
     function update(board, now) {
         const name = board.hello?.host?.name ?? ""
         setText(host, visible(name))
@@ -170,8 +158,6 @@ export function createHeader(context) {
         if (board.missed > 0) setText(missed, `${board.missed} ${board.missed === 1 ? "line" : "lines"} missed`)
         sort.hidden = screen !== "list"
         if (sort.value !== context.sort) sort.value = context.sort
-        types.hidden = screen !== "feed"
-        if (screen === "feed") drawTypes(board)
         filter.hidden = screen !== "list" && screen !== "feed"
         if (document.activeElement !== filter && filter.value !== context.filter) filter.value = context.filter
         windows.hidden = board.hello === null || (screen !== "list" && screen !== "detail")

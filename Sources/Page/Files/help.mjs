@@ -38,11 +38,27 @@ export function createHelp(context) {
         dialog.showModal()
     }
 
+    /** What the line at the bottom tells of the keys of a screen: [how they are called, what they do]. */
+    function hints(screen, isUseful) {
+        const wanted = {
+            list: ["ArrowUp", "Enter", "s", "/", " ", "+", "[", "r", "w"], detail: ["Escape", "ArrowLeft", "ArrowUp", "@", "+", "[", "L", "y", " "],
+            metrics: [" ", "r"], feed: ["f", "F", "/", "Enter", " "],
+        }[screen]
+        const short = {
+            ArrowUp: ["↑↓", screen === "detail" ? "series" : "choose"], Enter: ["Enter", screen === "feed" ? "newest" : "open"],
+            s: ["s", "sort"], "/": ["/", "filter"], " ": ["space", "pause"], "+": ["+ −", "width"], "[": ["[ ]", "history"], r: ["r", "refresh"],
+            w: ["w", "wall"], Escape: ["Esc", "back"], ArrowLeft: ["←→", "read"], L: ["L", "log"], y: ["y", "fix"], f: ["f", "type"], F: ["F", "source"],
+            "@": ["@", "time"], "?": ["?", "help"],
+        }
+        // Letters that are switched off would be a promise that is not kept.
+        return [...wanted, "?"].filter(key => isUseful(key) && (key.length > 1 || context.settings.keys)).map(key => short[key])
+    }
+
     function told(keys, isUseful) {
         const screens = ["List", "Detail", "Metrics", "Feed"].map((name, place) => [String(place + 1), name])
         const others = Object.entries(keys).filter(([key, { text }]) => text !== undefined && isUseful(key))
         return [...screens, ...others.map(([key, { text }]) => [key, text])]
     }
 
-    return { open, get isOpen() { return dialog.open }, close: () => dialog.close() }
+    return { open, hints, get isOpen() { return dialog.open }, close: () => dialog.close() }
 }

@@ -11,6 +11,8 @@ const mostBandsRead = 65
 const mostMilliseconds = 1e12
 const longestDuration = 31_556_952e9
 const mostMicroseconds = 9_223_372_036_854_775
+const mostGone = 1000
+const mostGoneBytes = 64 << 10
 const greatestInteger = "9223372036854775807"
 
 // Thrown where a line is none; never seen outside.
@@ -50,7 +52,7 @@ function read(text, isNested) {
 
 const ofConnection = new Set(["hello", "stats", "gap", "bye"])
 // The lines that a `kept` line may have in it.
-const recalled = new Set(["data", "latency", "memory", "rows"])
+const recalled = new Set(["data", "latency", "memory", "progress", "rows"])
 const numbered = new Set(["latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost", "peer"])
 
 /** What a line's body is: its type, but for `data`, `refusal` and `unknown`. */
@@ -82,6 +84,7 @@ const readers = {
     data: m => ({
         series: need(string(m, "series")),
         value: number(m, "value"),
+        ...wordOf(m),
         text: string(m, "text"),
         // A part of the line, whatever it is: null too.
         data: m.get("data") ?? null,
@@ -127,6 +130,8 @@ const readers = {
         done: need(integer(m, "done")),
         total: integer(m, "total"),
         page: integer(m, "page") ?? 0,
+        items: integer(m, "items"),
+        gone: strings(m, "gone", mostGone, mostGoneBytes),
     }),
     recovered: m => ({ down: need(duration(m, "down_s", 1e6)), attempts: need(integer(m, "attempts", 1)) }),
     agent: m => ({
@@ -239,6 +244,13 @@ const summary = m => ({
     p99: milliseconds(m, "p99_ms") ?? 0,
     maximum: milliseconds(m, "max_ms") ?? 0,
 })
+
+/** The word that a value stands for, of 1 to 64 bytes, and since when; both or neither, and only with a value. */
+function wordOf(m) {
+    const word = value(m, "value") === null || value(m, "word") === null ? null : attempt(() => string(m, "word"))
+    const since = word === null || word === "" || utf8Length(word) > 64 ? null : attempt(() => time(m, "since"))
+    return since === null ? { word: null, since: null } : { word, since }
+}
 
 /** Null for a state that this version does not know. What is wrong in how values are to be read is left out. */
 function status(m) {
@@ -392,6 +404,15 @@ function list(outer, key, most = 10_000) {
     if (token === null) return []
     if (token[0] !== "[") refuse()
     return elementsOf(token, most).map(element => (element[0] === "{" ? membersOf(element) : refuse()))
+}
+
+/** The strings in the array at a key, `most` with `bytes` together at the most; none when there is no array. */
+function strings(outer, key, most, bytes) {
+    const token = value(outer, key)
+    if (token === null) return []
+    if (token[0] !== "[") refuse()
+    const found = elementsOf(token, most + 1).map(element => (element[0] === '"' ? unescaped(element) : refuse()))
+    return found.length <= most && found.reduce((sum, text) => sum + utf8Length(text), 0) <= bytes ? found : refuse()
 }
 
 // MARK: JSON (RFC 8259, strictly)

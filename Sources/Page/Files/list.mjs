@@ -7,8 +7,8 @@ import { newestTime } from "./board.mjs"
 import { setBadgeColor } from "./bands.mjs"
 import { createSparkline } from "./sparkline.mjs"
 import { Group } from "./order.mjs"
-import { address } from "./router.mjs"
-import { headingOf, marks, nameParts, shapes, standing, troubleText } from "./standing.mjs"
+import { address } from "./screens.mjs"
+import { headingOf, marks, nameParts, noteOf, shapes, standing, troubleText } from "./standing.mjs"
 
 // Bound: rows of series in the page's document | those in sight, and 6 above and below | others are added when they
 //   come into sight
@@ -74,6 +74,8 @@ export function create(context) {
         const link = element("a", { tabindex: -1 }, prefix, rest)
         const amount = element("span", { class: "amount" })
         const unit = element("span", { class: "unit" })
+        const former = element("span", { class: "badge none" })
+        const to = element("span", { class: "arrow" })
         const badge = element("span", { class: "badge" })
         const bandName = element("span", { class: "band-name" })
         const arrow = element("span", { class: "arrow" })
@@ -92,13 +94,13 @@ export function create(context) {
             nameCell,
             element("div", { role: "gridcell", class: "cell spark" }, spark.element),
             element("div", { role: "gridcell", class: "cell value" }, amount, unit),
-            element("div", { role: "gridcell", class: "cell band" }, badge, bandName),
+            element("div", { role: "gridcell", class: "cell band" }, former, to, badge, bandName),
             element("div", { role: "gridcell", class: "cell change" }, arrow, change),
             ageCell, text)
         body.append(row)
         return {
-            element: row, source: { state, name, says, since }, mark, nameCell, picture: null, pictured: null, picturedAt: 0, link, prefix, rest, spark, amount, unit, badge, bandName, arrow, change, age: ageCell, text,
-            place: -1, item: null, index: -1, name: null, key: "", shape: -2, color: "", hasText: false,
+            element: row, source: { state, name, says, since }, mark, nameCell, picture: null, pictured: null, picturedAt: 0, link, prefix, rest, spark, amount, unit, former: { node: former, shape: -2, color: "" }, to, badge: { node: badge, shape: -2, color: "" }, bandName, arrow, change, age: ageCell, text,
+            place: -1, item: null, index: -1, name: null, key: "", changeText: "", hasText: false,
         }
     }
 
@@ -264,9 +266,12 @@ export function create(context) {
         setAttribute(row.age, "title", context.rhythmText(series))
         setClass(row.age, "warning", isStale)
         setClass(row.element, "stale", isStale)
+        const note = noteOf(series, now, context.utcOffset(now))
+        setText(row.change, note ?? row.changeText)
+        setClass(row.element, "noted", note !== null)
         const extent = context.extent(index)
         // All that the rest is made from.
-        const key = `${index} ${series.newest?.sequence} ${series.event?.sequence} ${series.windows.length} ${series.windows.at(-1)?.start} ${Object.values(extent)} ${context.described} ${isBelow}`
+        const key = `${index} ${series.newest?.sequence} ${series.event?.sequence} ${series.windows.length} ${series.windows.at(-1)?.start} ${Object.values(extent)} ${context.described} ${isBelow} ${series.goneAt}`
         if (row.index === index && row.key === key) return
         const isOther = row.index !== index || row.name !== series.name || row.isBelow !== isBelow
         row.isBelow = isBelow
@@ -288,32 +293,45 @@ export function create(context) {
         setClass(row.element, "told", text !== "" && stands.quantity !== null && stands.band === null)
         setText(row.text, visible(text))
         row.hasText = text !== "" && stands.band !== null
-        setText(row.amount, stands.quantity?.text ?? "")
+        setText(row.amount, visible(stands.quantity?.text ?? ""))
         setText(row.unit, visible(stands.quantity?.unit ?? ""))
         const band = stands.band
-        setText(row.badge, band === null ? "" : visible(band.letter))
-        setText(row.bandName, band === null ? "" : visible(band.name))
+        drawBadge(row.badge, band)
+        drawBadge(row.former, stands.former)
+        setText(row.to, stands.former === null ? "" : "→")
+        setAttribute(row.to, "class", "arrow " + stands.course)
+        const isNamed = band !== null && band.name !== stands.word
+        setText(row.bandName, isNamed ? visible(band.name) : "")
+        setClass(row.element, "worded", stands.word !== null)
+        setStyle(row.element, "--badges", stands.former !== null ? "74px" : band !== null ? "30px" : "0px")
+        setAttribute(row.amount, "title", stands.word !== null ? visible(stands.word) : null)
         // Columns that tiles have to fit these into, in widths of a figure; a unit may have no more than six.
         setStyle(row.element, "--figures", String((stands.quantity?.text.length ?? 0) + Math.min(visible(stands.quantity?.unit ?? "").length, 6) * 0.3))
-        setStyle(row.element, "--letters", String(band === null ? 0 : visible(band.name).length))
-        const shape = band === null ? -1 : band.place < 0 ? 0 : band.place % shapes
-        if (shape !== row.shape) {
-            setAttribute(row.badge, "class", shape < 0 ? "badge none" : `badge shape-${shape}`)
-            row.shape = shape
-        }
-        const color = band?.color ?? ""
-        if (color !== row.color) {
-            row.color = color
-            setBadgeColor(row.badge, color)
-        }
+        setStyle(row.element, "--letters", String(band === null ? 0 : isNamed ? visible(band.name).length : 1))
         context.drawSmall?.(row, series, now, context.config)
         setText(row.arrow, stands.arrow)
         setAttribute(row.arrow, "class", "arrow " + stands.course)
-        setText(row.change, stands.changeText)
+        row.changeText = stands.changeText
+        setText(row.change, note ?? row.changeText)
         row.spark.update(windows, {
             width: extent.width, last: extent.lastWindow, count: extent.windowCount,
-            scale: series.kind === "data" ? board.describedSource(series.source)?.bands ?? null : null,
+            scale: series.kind === "data" ? board.describedSource(series.source)?.bands ?? null : null, isStrip: stands.word !== null,
         })
+    }
+
+    function drawBadge(badge, band) {
+        const { node } = badge
+        setText(node, band === null ? "" : visible(band.letter))
+        const shape = band === null ? -1 : band.place < 0 ? 0 : band.place % shapes
+        if (shape !== badge.shape) {
+            badge.shape = shape
+            setAttribute(node, "class", shape < 0 ? "badge none" : `badge shape-${shape}`)
+        }
+        const color = band?.color ?? ""
+        if (color !== badge.color) {
+            badge.color = color
+            setBadgeColor(node, color)
+        }
     }
 
     function drawEmpty(board, rows) {

@@ -8,7 +8,7 @@
 //     update(board, now)   draws what changed; `now` is the agent's time. Called at most once a frame, while the screen is
 //                          shown and the page visible, when lines came, a second passed, or `context.invalidate()` asked
 //     show(params)         the address names this screen; again when the address changed on it
-//                          {name} for a series, {filter, sort} for the list, {type, filter} for the feed
+//                          {name} for a series, {filter, sort} for the list, {type, source, filter} for the feed
 //     hide()               another screen is shown
 //     keys                 {"L": {text: "logarithmic scale", run(event) {…}}, "ArrowLeft": …}: keys (KeyboardEvent.key) of
 //                          this screen, before the page's own; `text` is what help says, and a key without one is not
@@ -53,11 +53,10 @@ import { worker } from "./connect.mjs"
 import { element, setClass, setText, visible } from "./dom.mjs"
 import { span as spanText } from "./format.mjs"
 import { createHeader } from "./header.mjs"
-import { createLater } from "./lazy.mjs"
 import { readLine } from "./line.mjs"
 import { create as createList } from "./list.mjs"
 import { ListOrder } from "./order.mjs"
-import { address, route, seriesAddress } from "./router.mjs"
+import { address, createLater, route, seriesAddress } from "./screens.mjs"
 import { stateOf } from "./standing.mjs"
 import { Stream } from "./stream.mjs"
 import { own } from "./text.mjs"
@@ -141,7 +140,7 @@ let clock = new AgentClock()
 const pacedTime = new PacedTime()
 const localTime = () => pacedTime.at(Date.now() * 1000)
 let now = 0
-let connection = { kind: "waiting", since: Date.now() }
+let connection = { kind: recorded === null ? "waiting" : "open", since: Date.now() }
 /** While paused: what came since, how much that is, and when it was. */
 let paused = null
 /** By name, whether groups of the list are folded, where somebody chose. */
@@ -165,6 +164,7 @@ const context = {
     filter: "",
     sort: "source",
     feedType: "",
+    feedSource: "",
     /** How the agent plays a recording back: "10x", "max" or "paused"; "" when it does not. */
     playback: "",
     /** Changes with every new start and run, and with every list of sources. */
@@ -204,7 +204,7 @@ const context = {
     isStale(index) {
         const series = board.series[index]
         const time = newestTime(series)
-        return time !== null && context.isStaleAt(time, series.source)
+        return time !== null && (series.goneAt !== null || context.isStaleAt(time, series.source))
     },
     // While lines from before the greeting come, what is old will be news in a moment.
     /** How a source does, as the screen shows it: not well while nothing comes. */
@@ -227,7 +227,6 @@ const context = {
         if (context.screen === "detail") return visible(board.series[context.selected]?.name ?? "Detail")
         return { list: "List", metrics: "Metrics", feed: "Feed" }[context.screen]
     },
-    lineTypes: board => [...new Set(Array.from(board.lines, line => line.type))].sort(),
 
     navigate(hash) {
         if (location.hash === hash) visit()
@@ -253,20 +252,17 @@ const context = {
         if (next !== undefined && next !== context.selected) replaceAddress(seriesAddress(board.series[next].name))
     },
     /** Takes over choices from the address. */
-    take({ filter, sort, type }) {
+    take({ filter, sort, type, source }) {
         if (filter !== undefined) setFilter(filter)
         if (sort !== undefined) context.sort = sorts.includes(sort) ? sort : "source"
         if (type !== undefined) context.feedType = type
+        if (source !== undefined) context.feedSource = source
     },
     /** Chooses on this screen, which the address tells then. */
     choose(choices) {
         context.take(choices)
         replaceAddress(context.addressOf(context.screen))
         invalidate()
-    },
-    nextType() {
-        const types = context.lineTypes(board)
-        context.choose({ type: types[types.indexOf(context.feedType) + 1] ?? "" })
     },
     change(settings) {
         Object.assign(context.settings, settings)
@@ -277,10 +273,10 @@ const context = {
         }
         applyTheme()
         context.epoch += 1
-        header.drawHints(hints())
+        drawHints()
         invalidate()
     },
-    poll,
+    poll: async (source, body) => (await fetchPolling()).poll(source, body),
     press,
     say,
     invalidate,
@@ -457,57 +453,11 @@ function listen(newPort) {
     port.onmessage = event => receive(event.data)
 }
 
-/** The lines that are in the page itself: they are all there is. */
-async function replay() {
-    connection = { kind: "open", since: Date.now() }
-    begin()
-    const taken = document.querySelector("meta[name=catwatch-taken]")?.content ?? ""
-    const time = visible(taken.slice(0, 19).replace("T", " "))
-    const banner = element("section", { class: "recorded", "aria-label": "Recording" }, `recorded ${time} UTC · nothing here changes any more`)
-    document.getElementById("trouble").before(banner)
-    const lines = recorded.textContent.split("\n").filter(line => line !== "")
-    for (let place = 0; place < lines.length; place += 1_000) {
-        take(lines.slice(place, place + 1_000).join("\n"))
-        now = board.clock ?? 0
-        invalidate()
-        await new Promise(resolve => setTimeout(resolve))
-    }
-}
-
-/** Why the server would not: its `reason`; the first line of what somebody else says. */
-function refusal(text) {
-    try {
-        const { reason } = JSON.parse(text)
-        if (typeof reason === "string") return reason
-    } catch {
-        // Not the agent's words.
-    }
-    return text.trim().split("\n")[0].slice(0, 200)
-}
-
-async function poll(source, body) {
-    if (context.isSnapshot || source === undefined) return false
-    try {
-        const response = await fetch("poll/" + encodeURIComponent(source), {
-            method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body ?? {}),
-        })
-        if (response.ok) {
-            say(`asked ${visible(source)}`)
-            return true
-        }
-        say(`${visible(source)} was not asked: ${visible(refusal(await response.text())) || "status " + response.status}`)
-    } catch {
-        say(`${visible(source)} was not asked: nothing answers`)
-    }
-    return false
-}
-
-async function pollAll() {
-    const sources = board.sources.filter(source => source.isListed && source.type !== "memory").slice(0, 100)
-    let count = 0
-    for (const source of sources) if (await poll(source.name)) count += 1
-    say(count === 1 ? "asked 1 source" : `asked ${count} sources`)
-}
+/** What asks sources, which nobody needs before there are some. */
+const fetchPolling = () => import("./poll.mjs").then(module => module.createPolling(context), () => {
+    say("nothing answers")
+    return { poll: () => false, pollAll() {} }
+})
 
 // Drawing
 
@@ -605,12 +555,23 @@ function say(text) {
     saidTimer = setTimeout(() => setText(said, ""), saidFor)
 }
 
+/** Whether the looks of a wall have come, or do not come. */
+let isDressed = false
+
+function dress() {
+    isDressed = true
+    applyTheme()
+    invalidate()
+}
+
 function applyTheme() {
     const root = document.documentElement
     const theme = query.get("theme") ?? context.settings.theme
     setClass(root, "light", theme === "light")
     setClass(root, "dark", theme === "dark")
     setClass(document.body, "wall", context.isWall)
+    setClass(document.body, "undressed", context.isWall && !isDressed)
+    if (context.isWall && !isDressed) withLooks().catch(() => {}).then(dress)
     setClass(document.body, "bare", context.isBare)
     setClass(document.body, "recording", recorded !== null)
 }
@@ -634,7 +595,7 @@ function visit() {
     for (const [name, each] of Object.entries(screens)) each.element.hidden = name !== screen
     document.body.dataset.screen = screen
     screens[screen].show(screen === "detail" ? { name: wanted } : params)
-    header.drawHints(hints())
+    drawHints()
     // Who was on the screen before goes on with this one; who just came was nowhere.
     if (isOther && drawn > 0 && (document.activeElement === document.body || main.contains(document.activeElement))) context.focusScreen()
     invalidate()
@@ -685,8 +646,8 @@ function toggleWall() {
 
 function goBack() {
     if (context.isWall) return toggleWall()
-    if ((context.screen === "list" || context.screen === "feed") && (context.filter !== "" || context.feedType !== "")) {
-        return context.choose({ filter: "", type: "" })
+    if ((context.screen === "list" || context.screen === "feed") && (context.filter !== "" || context.feedType !== "" || context.feedSource !== "")) {
+        return context.choose({ filter: "", type: "", source: "" })
     }
     if (context.screen !== "list") context.navigate(context.addressOf("list"))
 }
@@ -705,7 +666,7 @@ const keys = {
     "]": { text: "more of the history", run: () => changeSpan(1) },
     s: { text: "sort by source, name, value, change, age", run: () => context.choose({ sort: sorts[(sorts.indexOf(context.sort) + 1) % sorts.length] }) },
     "/": { text: "filter by parts of the name: Köln|Kiel", run: () => !header.filter.hidden && header.filter.select() },
-    r: { text: "ask the sources now", run: pollAll },
+    r: { text: "ask the sources now", run: async () => (await fetchPolling()).pollAll() },
     w: { text: "readable from afar, and back", run: toggleWall },
     u: { text: "local time, or UTC", run: () => context.change({ utc: !context.settings.utc }) },
     d: { text: "light, dark, or as the system has it", run: () => context.change({ theme: themes[(themes.indexOf(context.settings.theme) + 1) % themes.length] }) },
@@ -733,22 +694,6 @@ function isUseful(key) {
     return true
 }
 
-/** What the line at the bottom tells of them. */
-function hints() {
-    const wanted = {
-        list: ["ArrowUp", "Enter", "s", "/", " ", "+", "[", "r", "w"], detail: ["Escape", "ArrowLeft", "ArrowUp", "+", "[", "L", "y", " "],
-        metrics: [" ", "r"], feed: ["f", "/", "Enter", " "],
-    }[context.screen]
-    const short = {
-        ArrowUp: ["↑↓", context.screen === "detail" ? "series" : "choose"], Enter: ["Enter", context.screen === "feed" ? "newest" : "open"],
-        s: ["s", "sort"], "/": ["/", "filter"], " ": ["space", "pause"], "+": ["+ −", "width"], "[": ["[ ]", "history"], r: ["r", "refresh"],
-        w: ["w", "wall"], Escape: ["Esc", "back"], ArrowLeft: ["←→", "read"], L: ["L", "log"], y: ["y", "fix"], f: ["f", "type"],
-        "?": ["?", "help"],
-    }
-    // Letters that are switched off would be a promise that is not kept.
-    return [...wanted, "?"].filter(key => isUseful(key) && (key.length > 1 || context.settings.keys)).map(key => short[key])
-}
-
 /** What a part that scrolls keeps for itself while it has the focus. */
 const movements = new Set(["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "PageUp", "PageDown", "Home", "End"])
 
@@ -766,7 +711,15 @@ addEventListener("keydown", event => {
 })
 
 let help = null
-const fetchHelp = () => withLooks(import("./help.mjs")).then(module => help ??= module.createHelp(context))
+const fetchHelp = () => withLooks(import("./help.mjs")).then(module => {
+    help ??= module.createHelp(context)
+    drawHints()
+})
+
+/** The line at the bottom comes with the help. */
+function drawHints() {
+    if (help !== null) header.drawHints(help.hints(context.screen, isUseful))
+}
 
 async function toggleHelp() {
     try {
@@ -796,6 +749,16 @@ async function withLooks(module) {
         document.head.append(link)
     })
     return (await Promise.all([module, looks]))[0]
+}
+
+/** The lines that are in the page itself: they are all there is. */
+async function fetchRecorded() {
+    const { replay } = await import("./recorded.mjs")
+    await replay(recorded.textContent, text => {
+        take(text)
+        now = board.clock ?? 0
+        invalidate()
+    })
 }
 
 const screens = {
@@ -830,7 +793,8 @@ addEventListener("online", () => port?.postMessage("retry"))
 // A page that comes back from the browser's memory has left its stream.
 addEventListener("pageshow", event => event.persisted && location.reload())
 if (recorded !== null) {
-    replay()
+    begin()
+    fetchRecorded()
 } else {
     connect()
     configure()

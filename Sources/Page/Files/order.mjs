@@ -70,7 +70,7 @@ export const orders = {
     age: series => newestTime(series) ?? -Infinity,
 }
 
-const kinds = ["data", "latency", "memory"]
+const kinds = ["data", "latency", "memory", "count"]
 /** A group with more texts than this, or more latencies, counts and memory, starts folded. */
 const mostUnfolded = 8
 

@@ -64,34 +64,63 @@ export function sparklinePaths(windows, { width, last, count, scale }) {
 }
 
 /**
- * Makes a sparkline: `element` is for the page, and `update(windows, frame)` draws what `sparklinePaths` says of the same.
+ * The windows of values that stand for words, one by one: the place of the band of the last value, without bands true or false; "·" where
+ * nothing came, and null before the first one and for the newest, which is not over. See `sparklinePaths`.
+ */
+export function stripSlots(windows, { width, last, count, scale }) {
+    const slots = new Array(count).fill(null)
+    let first = count
+    for (const window of windows) {
+        const slot = count - 1 - (last - Math.floor(window.start / width))
+        first = Math.min(first, slot)
+        if (slot >= 0 && slot < count) slots[slot] = scale ? scale.index(window.last) : window.last !== 0
+    }
+    return slots.map((value, slot) => value === null && slot > first && slot < count - 1 ? "·" : value)
+}
+
+/** The same as blocks: a path of each band's, of those that are true or false, and of dots; `look` is its class. */
+export function stripPaths(windows, frame) {
+    const paths = new Map()
+    for (const [slot, value] of stripSlots(windows, frame).entries()) {
+        if (value !== null) paths.set(value, `${paths.get(value) ?? ""}M${value === "·" ? `${slot + 0.5} 12h0` : `${slot} 4h0.92v16h-0.92z`}`)
+    }
+    const looks = { "·": "spark-missing", false: "spark-block off" }
+    return { lines: Array.from(paths, ([value, d]) => ({ band: typeof value === "number" ? value : -1, d, look: looks[value] ?? "spark-block" })), newest: null }
+}
+
+/**
+ * Makes a sparkline: `element` is for the page, and `update(windows, frame)` draws what `sparklinePaths` says of the same,
+ * or with `frame.isStrip` what `stripPaths` does.
  * Only attributes that changed are set; whoever knows that nothing did need not call it.
  */
 export function createSparkline() {
-    const end = { node: svg("path", { class: "spark-end" }), d: "", color: null }
+    const end = { node: svg("path"), d: "", color: null, name: "" }
     const element = svg("svg", { class: "sparkline", preserveAspectRatio: "none", "aria-hidden": "true" }, end.node)
     const lines = []
     let box = ""
 
-    function draw(path, d, color) {
-        if (path.color !== color) setInk(path.node, path.color = color)
-        if (path.d !== d) path.node.setAttribute("d", path.d = d)
+    function draw(path, d, color, name) {
+        if (path.name !== name) path.node.setAttribute("class", name)
+        if (path.color !== color || path.name !== name) setInk(path.node, color)
+        if (path.d !== d) path.node.setAttribute("d", d)
+        Object.assign(path, { d, color, name })
     }
 
     function update(windows, frame) {
-        const { lines: paths, newest } = sparklinePaths(windows, frame)
+        const { isStrip = false, count } = frame
+        const { lines: paths, newest } = isStrip ? stripPaths(windows, frame) : sparklinePaths(windows, frame)
         const color = band => band < 0 ? null : frame.scale.bands[band].color
-        const newBox = `0 0 ${Math.max(frame.count - 1, 1)} ${height}`
+        const newBox = `0 0 ${Math.max(isStrip ? count : count - 1, 1)} ${height}`
         if (newBox !== box) element.setAttribute("viewBox", box = newBox)
-        paths.forEach(({ band, d }, place) => {
+        paths.forEach(({ band, d, look = "spark-line" }, place) => {
             if (!lines[place]) {
-                lines[place] = { node: svg("path", { class: "spark-line" }), d: "", color: null }
+                lines[place] = { node: svg("path"), d: "", color: null, name: "" }
                 end.node.before(lines[place].node)
             }
-            draw(lines[place], d, color(band))
+            draw(lines[place], d, color(band), look)
         })
-        for (const rest of lines.slice(paths.length)) draw(rest, "", null)
-        draw(end, newest ? `M${newest.x} ${newest.y}h0` : "", newest ? color(newest.band) : null)
+        for (const rest of lines.slice(paths.length)) draw(rest, "", null, rest.name)
+        draw(end, newest ? `M${newest.x} ${newest.y}h0` : "", newest ? color(newest.band) : null, "spark-end")
     }
 
     return { element, update }

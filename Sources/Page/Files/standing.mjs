@@ -9,41 +9,48 @@ import { firstCharacter } from "./text.mjs"
 export const shapes = 6
 
 /**
- * `quantity` {text, unit} of the newest value, null without one; `band` {name, letter, color, place}, null without bands
- * (`color` is null and `place` -1 where only the name is known); `arrow` "↑", "↓" or ""; `course` "good", "bad" or "";
+ * `quantity` {text, unit} of the newest value, null without one, and `word`, what that stands for, or null; `band` {name, letter, color, place}, null without bands
+ * (`color` is null and `place` -1 where only the name is known), and `former`, that of the window before if it is another; `arrow`
+ * "↑", "↓" or "", where the number went since then; `course` "good", "bad" or "", whether into a better or a worse band;
  * `change` against the last window before, null without one, and `changeText` as it is shown.
  *
  * `windows` are those of the series, ascending, of `width` microseconds.
  */
 export function standing(board, series, windows, width) {
-    const result = { quantity: null, band: null, arrow: "", course: "", change: null, changeText: "" }
+    const result = { quantity: null, word: null, band: null, former: null, arrow: "", course: "", change: null, changeText: "" }
     const newest = series.newest
     if (!newest) return result
     const source = board.describedSource(series.source)
     const unit = source?.unit ?? null
     result.quantity = quantity(newest.value, series.kind, unit)
+    result.word = series.event?.word ?? null
+    if (result.word !== null) result.quantity = { text: result.word, unit: "", whole: result.word }
     const index = Math.floor(newest.time / width)
     let before = null
     for (let place = windows.length - 1; place >= 0 && before === null; place--) {
-        if (Math.floor(windows[place].start / width) < index) before = windows[place]
+        if (Math.floor(windows[place].start / width) < index) before = windows[place].last
     }
-    if (before !== null && Number.isFinite(newest.value - before.last)) result.change = newest.value - before.last
+    if (before !== null) {
+        if (Number.isFinite(newest.value - before)) result.change = newest.value - before
+        // A word is no more or less than another.
+        if (result.word === null) result.arrow = newest.value > before ? "↑" : newest.value < before ? "↓" : ""
+    }
     const scale = series.kind === "data" ? source?.bands ?? null : null
     const said = series.windows.at(-1)
+    const bandAt = place => ({ ...scale.bands[place], place })
     if (scale !== null) {
         const place = scale.index(newest.value)
-        result.band = { ...scale.bands[place], place }
-        if (before !== null) {
-            const old = scale.index(before.last)
-            if (old !== place) head(result, (place > old) === scale.higherIsBetter)
+        result.band = bandAt(place)
+        const old = before === null ? place : scale.index(before)
+        if (old !== place) {
+            result.former = bandAt(old)
+            result.course = (place > old) === scale.higherIsBetter ? "good" : "bad"
         }
     } else if (said?.band) {
         result.band = { name: said.band, letter: firstCharacter(said.band).toUpperCase(), color: null, place: -1 }
-        if (said.trend === "improving" || said.trend === "deteriorating") head(result, said.trend === "improving")
-    } else if (result.change !== null && result.change !== 0) {
-        result.arrow = result.change > 0 ? "↑" : "↓"
+        result.course = { improving: "good", deteriorating: "bad" }[said.trend] ?? ""
     }
-    if (result.change) {
+    if (result.change && result.word === null) {
         const amount = quantity(result.change, series.kind, unit)
         // Less than can be shown is none; another unit than the value's is said.
         if (/[1-9]/.test(amount.text)) {
@@ -54,10 +61,14 @@ export function standing(board, series, windows, width) {
     return result
 }
 
-function head(result, isBetter) {
-    result.arrow = isBetter ? "↑" : "↓"
-    result.course = isBetter ? "good" : "bad"
-}
+/** For how long a series has its word, `for 4m12s`; null where it has none. */
+export const heldText = ({ event }, now) => (event?.since ?? null) === null ? null : `for ${age(now - event.since)}`
+
+/** Since when a series is gone from its source's answers, `gone 14:03`; null where it is not. */
+export const goneText = ({ goneAt }, now, offset) => goneAt === null ? null : `gone ${moment(goneAt, now, offset)}`
+
+/** What stands in the place of the change, where one of both is so. */
+export const noteOf = (series, now, offset) => goneText(series, now, offset) ?? heldText(series, now)
 
 /** A series' name in two: what it begins with up to its key (`aqi/`, `latency:`), and the rest. */
 export function nameParts(series) {
@@ -81,7 +92,7 @@ export function troubleText(source, now, window, offset) {
         return `nothing for ${age(silence)}, expected each ${span(expected)}`
     }
     const { message, code, attempt, retryAt } = source.failure ?? {}
-    const parts = [message ?? code ?? "fails", `since ${moment(source.since, now, offset)} (${age(now - source.since)})`]
+    const parts = [message || code || "fails", `since ${moment(source.since, now, offset)} (${age(now - source.since)})`]
     if (attempt > 1) parts.push(`${ordinal(attempt)} try`)
     if (retryAt) parts.push(retryAt > now ? `next in ${countdown(retryAt - now)}` : "next now")
     return parts.join(" · ")
