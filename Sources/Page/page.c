@@ -19,9 +19,6 @@ static const unsigned char bands_mjs[] = {
 static const unsigned char board_mjs[] = {
 #embed "Files/board.mjs"
 };
-static const unsigned char clock_mjs[] = {
-#embed "Files/clock.mjs"
-};
 static const unsigned char connect_mjs[] = {
 #embed "Files/connect.mjs"
 };
@@ -128,7 +125,6 @@ static const struct cw_page_file files[] = {
     ENTRY("axis.mjs", axis_mjs),
     ENTRY("bands.mjs", bands_mjs),
     ENTRY("board.mjs", board_mjs),
-    ENTRY("clock.mjs", clock_mjs),
     ENTRY("connect.mjs", connect_mjs),
     ENTRY("detail.mjs", detail_mjs),
     ENTRY("dom.mjs", dom_mjs),

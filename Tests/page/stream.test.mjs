@@ -430,6 +430,27 @@ test("a kept line of a fleet's agent is its series' newest when it comes", async
     assert.ok(!other.lines[4].startsWith('{"type":"kept"'))
 })
 
+test("a later tab gets no line of a series that is gone, but how many there are", async () => {
+    const one = (number, series, value = "") => line(number).replace('"series":"fact"', `"series":"${series}"${value}`)
+    const progress = (number, rest) => line(number).replace(/"type":"fact".*/, `"type":"progress","source":"fact","done":1,"total":1,"page":1${rest}}`)
+    const { stream } = begin()
+    sources[0].say(hello(), stats(0))
+    const names = ['a\\"]b', "back", "agent", "Köln", "number"]
+    names.forEach((name, place) => sources[0].say(one(place + 1, `fact/${name}`, name === "number" ? ',"value":2' : "")))
+    const windows = line(6).replace(/"type":"fact".*/, '"type":"window","source":"fact","series":"fact/K\\u00f6ln","seconds":3600,"start":"2026-03-01T11:00:00.000000Z","last":1,"min":1,"max":1,"count":1,"mean":1}')
+    sources[0].say(windows.replace("K\\u00f6ln", "Köln"))
+    const gone = '"a\\"]b","back","Köln","number"'
+    sources[0].say(progress(7, `,"items":9,"gone":[${gone}],"agent":"agent"`), one(8, "fact/back"), progress(9, ',"items":2'))
+    assert.equal(JSON.parse(progress(7, `,"items":9,"gone":[${gone}],"agent":"agent"`)).gone.length, 4)
+    for (let number = 10; number <= 1_000; number++) sources[0].say(line(number))
+    answer = { status: 200, body: `${hello("a", 1_001)}\n${stats(1_000)}\n` }
+    const other = new Tab()
+    stream.subscribe(other)
+    await settled()
+    const kept = other.lines.map(text => JSON.parse(text)).filter(({ type }) => type === "kept").map(({ line }) => line)
+    assert.deepEqual(kept.map(({ seq, type, series = null }) => [seq, type, series]), [[3, "fact", "fact/agent"], [8, "fact", "fact/back"], [9, "progress", null]])
+})
+
 test("kept lines are bounded, and come in pieces", async () => {
     const { stream } = begin()
     sources[0].say(hello("a", 1), stats(0))

@@ -3,7 +3,7 @@ import { agentLook, agentTexts, isSkewed, refusedText, shownAgents } from "../..
 import { ValueAxis } from "../../Sources/Page/Files/axis.mjs"
 import { BandScale, badgeText, contrast, luminance } from "../../Sources/Page/Files/bands.mjs"
 import { Board } from "../../Sources/Page/Files/board.mjs"
-import { AgentClock } from "../../Sources/Page/Files/clock.mjs"
+import { AgentClock } from "../../Sources/Page/Files/windows.mjs"
 import { csv } from "../../Sources/Page/Files/export.mjs"
 import { FibonacciRuns } from "../../Sources/Page/Files/fibonacci.mjs"
 import { rowsOf } from "../../Sources/Page/Files/fields.mjs"

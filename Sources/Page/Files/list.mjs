@@ -185,10 +185,8 @@ export function create(context) {
             put(row, place)
             draw(row, board, rows[place], now, place === chosen)
         }
-        // A column that hardly any row has something for is worth its place on a wide screen only.
-        const texts = pool.filter(row => used.has(row) && row.hasText).length
-        setClass(grid, "texty", texts > 0)
-        setClass(grid, "wordier", texts * 5 >= used.size)
+        // A column that hardly any row has something for is not worth its place.
+        setClass(grid, "wordier", pool.filter(row => used.has(row) && row.hasText).length * 5 >= used.size)
         for (const row of pool) {
             if (used.has(row) || row.item === null) continue
             row.element.hidden = true

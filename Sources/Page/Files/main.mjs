@@ -48,7 +48,6 @@
 // the list and the help are imported here as `import("./name.mjs")`, and in no other way: a snapshot has that text replaced.
 
 import { Board, isStale, limits, limitsFor, newestTime } from "./board.mjs"
-import { AgentClock, PacedTime } from "./clock.mjs"
 import { worker } from "./connect.mjs"
 import { element, setClass, setText, visible } from "./dom.mjs"
 import { span as spanText } from "./format.mjs"
@@ -60,7 +59,7 @@ import { address, createLater, route, seriesAddress } from "./screens.mjs"
 import { stateOf } from "./standing.mjs"
 import { Stream } from "./stream.mjs"
 import { own } from "./text.mjs"
-import { windowIndex, windowStart } from "./windows.mjs"
+import { AgentClock, PacedTime, windowIndex, windowStart } from "./windows.mjs"
 
 const second = 1e6
 const widths = [1, 2, 5, 10, 30, 60].map(seconds => seconds * second)

@@ -206,6 +206,7 @@ export class Stream {
                 this.#newest.set(series, this.#last)
                 this.#forget(series)
             }
+            if (line.includes('"gone":[')) this.#leaveOut(line)
         } else if (line.startsWith('{"type":"hello"')) {
             this.#greet(line)
         } else if (line.startsWith('{"type":"stats"')) {
@@ -287,11 +288,26 @@ export class Stream {
     #keepWindows({ seq, time, source, series, seconds, rows, start, last, min, max, count, mean }) {
         if (!(seconds > this.#interval)) return
         const key = "window" + series
+        if (this.#newest.get(key) > seq) return
         const old = JSON.parse(this.#kept.get(key) ?? null)
         const all = new Map(old?.seconds === seconds ? old.rows.map(row => [row[0], row]) : [])
         for (const row of rows ?? [[Date.parse(start) / 1000, last, min, max, count, mean]]) all.set(row[0], row)
         rows = [...all.values()].sort((one, other) => one[0] - other[0]).slice(-Math.min(Math.max(Math.floor(this.#history / this.#interval / 1000), 1), 120))
         this.#put(key, JSON.stringify({ seq, time, type: "window", source, series, seconds, rows }))
+    }
+
+    /** Nothing is kept of series that are gone from their source's answers. */
+    #leaveOut(line) {
+        const [, type, source] = head.exec(line) ?? []
+        if (type !== "progress") return
+        const [keys] = /(?<="gone":\[)(?:"(?:[^"\\]|\\.)*",?)*(?=\])/.exec(line) ?? [""]
+        for (const [, key] of keys.matchAll(/"((?:[^"\\]|\\.)*)"/g)) {
+            const series = `"${source}/${key}"`
+            for (const name of [`,"series":${series}`, `,"series":${series},"value"`, "window" + JSON.parse(series)]) {
+                this.#newest.set(name, this.#last)
+                this.#forget(name)
+            }
+        }
     }
 
     #put(series, line) {
@@ -376,7 +392,7 @@ function keptIn(line) {
 /** The series whose newest line this may be; undefined for none. Lines with a value and without are apart, as the agent has them. */
 function seriesOf(line) {
     const [, type, source, series] = head.exec(line) ?? []
-    if (type === "latency" || type === "memory") return type + source
+    if (type === "latency" || type === "memory" || (type === "progress" && line.includes('"items":'))) return type + source
     return type === "window" ? undefined : series
 }
 
