@@ -40,8 +40,11 @@ test("latency and memory are series as well", () => {
     latency.take(JSON.stringify({ seq: 1, time: stamp(1), type: "latency", source: "s", endpoint: "e", status: 200, ms: 12.5 }))
     const memory = seriesOf("memory:m", "m")
     memory.take(JSON.stringify({ seq: 1, time: stamp(1), type: "memory", source: "m", rss_bytes: 7, peak_bytes: 8, private_bytes: 6 }))
-    for (const past of [latency, memory]) past.take(data(2, 1, 1))
+    const count = seriesOf("count:s", "s")
+    for (const [seq, more] of [[1, { items: 20 }], [2, {}]]) count.take(JSON.stringify({ seq, time: stamp(1), type: "progress", source: "s", done: 1, total: 1, page: 1, ...more }))
+    for (const past of [latency, memory, count]) past.take(data(2, 1, 1))
     assert.deepEqual([latency.samples[0].value, memory.samples[0].value, latency.samples.length], [12.5, 7, 1])
+    assert.deepEqual(count.samples.map(({ value }) => value), [20])
 })
 
 /** A server that answers with chunks of text; `asked` has what it was asked for. */

@@ -3,13 +3,14 @@
 import json
 import re
 import struct
+import time
 import zlib
 from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import expect
 
-from agent import Agent, AttachedFeed, Upstream, until
+from agent import Agent, AttachedFeed, Upstream, stamp, until
 from conftest import DESKTOP, PHONE, SHOTS
 from view import address, amount, row, rows
 
@@ -258,6 +259,26 @@ def test_ten_thousand_headings_scroll(open_page):
         assert frames < 120, frames
         expect(row(page, "s9998/x")).to_be_visible()
         expect(source_row(page, "s9998")).to_be_visible()
+
+
+def test_a_late_source_has_a_row_and_says_what_was_expected(open_page):
+    start = int(time.time() - 60) * 1_000_000
+    sources = [{"source": name, "state": "ok", "since": stamp(start), "type": name, "every_s": every} for name, every in (("tick", 2), ("tock", 3600))]
+    with AttachedFeed(interval=1, start=start, sources=sources) as feed, Agent(f"--attach={feed.path}") as agent:
+        feed.accept()
+        feed.say(feed.value("tick", 1), feed.value("tock", 1))
+        feed.now += 60_000_000
+        feed.say(feed.value("tock", 2))
+        page = open_page(agent)
+        expect(source_row(page, "tick").locator(".says")).to_have_text(re.compile(r"^nothing for 1m0\ds, expected each 2 s$"))
+        expect(source_row(page, "tick").get_by_role("img", name="late")).to_be_visible()
+        expect(source_row(page, "tock")).to_have_count(0)
+        # It fails nothing.
+        expect(page.locator(".failures")).to_be_hidden()
+        expect(page).to_have_title(re.compile("^List"))
+        feed.now += 1_000_000
+        feed.say(feed.value("tick", 2))
+        expect(source_row(page, "tick")).to_have_count(0)
 
 
 def test_a_key_or_a_source_may_be_called_anything(tmp_path, open_page):

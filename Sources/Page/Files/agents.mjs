@@ -2,17 +2,16 @@
 // Sources/Terminal/View/AgentTable.swift, held to Tests/Vectors/agents.
 
 import { age, fixed, processorTime } from "./format.mjs"
-import { naturalOrder } from "./order.mjs"
-import { lowercased } from "./text.mjs"
+import { filterOf, naturalOrder } from "./order.mjs"
 
 const worst = ["conflict", "refused", "away", "silent", "ended", "connecting"]
 const looks = { live: "good", conflict: "bad", refused: "bad", away: "bad", silent: "dim", ended: "dim", forgotten: "dim" }
 
-/** A board's agents whose name, or whose machine's, holds a text: the worst first; among those that are alike, those that lines
+/** A board's agents whose name, or whose machine's, matches a filter: the worst first; among those that are alike, those that lines
  * were lost of, then by name. */
 export function shownAgents(agents, filter) {
-    const wanted = lowercased(filter)
-    const isShown = ({ name, host }) => lowercased(name).includes(wanted) || lowercased(host.name).includes(wanted)
+    const isWanted = filterOf(filter)
+    const isShown = ({ name, host }) => isWanted(name) || isWanted(host.name)
     return agents.filter(isShown)
         .map(agent => ({ agent, rank: rank(agent) }))
         .sort((one, other) => one.rank - other.rank || naturalOrder(one.agent.name, other.agent.name))

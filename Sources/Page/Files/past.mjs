@@ -66,6 +66,7 @@ export class PastSeries {
         if (kind === "data" && body.series === this.name) value = body.value
         else if (kind === "latency" && this.name === `latency:${line.source}`) value = body.ms
         else if (kind === "memory" && this.name === `memory:${line.source}`) value = body.resident
+        else if (kind === "progress" && this.name === `count:${line.source}`) value = body.items
         if (value !== null) this.samples.push({ time, value, sequence: seq })
     }
 
