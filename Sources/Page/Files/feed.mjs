@@ -26,12 +26,10 @@ export function create(context) {
     const sources = createChoice("Source of line", "all sources", source => context.choose({ source }))
     document.getElementById("filter").before(types.element, sources.element)
 
-    /** The rows, the oldest first, each an array of lines; what they are made of; and the number of the last line that was looked at. */
-    let kept = []
-    let groups = []
-    let seen = 0
-    /** Of which board and choice they are. */
+    /** Of which board and choice the rows are. */
     let key = ""
+    let made = null
+    let kept = []
     let follows = true
     let unseen = 0
     let rowHeight = 0
@@ -68,44 +66,16 @@ export function create(context) {
 
     /** Takes in the board's lines; how many of the rows shown before are gone. */
     function collect(board) {
-        const { feedType: type, feedSource: from, filter } = context
-        const newKey = JSON.stringify([context.epoch, type, from, filter])
+        const { feedType: type, feedSource: source, filter } = context
+        const newKey = JSON.stringify([context.epoch, type, source, filter])
         if (newKey !== key) {
             key = newKey
-            kept = []
-            groups = []
-            seen = 0
+            made = new FeedRows({ type, source, filter })
         }
-        const matches = filterOf(filter)
-        const lines = board.lines
-        const oldest = lines.first?.sequence ?? 0
-        let over = 0
-        while (over < groups.length && groups[over].lines.at(-1).sequence < oldest) over += 1
-        const gone = rowsOf(groups.splice(0, over)).length
-        let place = lines.count
-        while (place > 0 && lines.at(place - 1).sequence > seen) place -= 1
-        const isSame = over === 0 && place === lines.count
-        for (; place < lines.count; place++) {
-            const line = lines.at(place)
-            seen = line.sequence
-            if ((type !== "" && line.type !== type) || (from !== "" && line.source !== from)) continue
-            if (!matches([line.type, line.source, line.series, line.text, line.code].join("\n"))) continue
-            add(line)
-            if (!follows) unseen += 1
-        }
-        if (!isSame) kept = rowsOf(groups)
+        const { gone, added } = made.update(board.lines)
+        if (!follows) unseen += added
+        kept = made.rows
         return gone
-    }
-
-    function add(line) {
-        const last = groups.at(-1)
-        const isNext = last?.series && isData(line) && line.source === last.lines[0].source && line.sequence === last.lines.at(-1).sequence + 1
-        if (!isNext || last.series.has(line.series)) {
-            groups.push({ lines: [line], series: isData(line) ? new Set([line.series]) : null })
-            return
-        }
-        last.lines.push(line)
-        last.series.add(line.series)
     }
 
     function update(board, now) {
@@ -244,7 +214,55 @@ const after = (all, one) => all[all.indexOf(one) + 1] ?? ""
 
 const isData = ({ type, series }) => series !== null && type !== "window"
 
-/** Groups of lines as rows: in one row if there are as many, else each in its own. */
+/**
+ * The rows of lines, each an array of them: data lines of one source with consecutive numbers, and no series twice, are one row if there
+ * are as many. `type` and `source` are the only ones, "" for all. The twin of Sources/Terminal/View/FeedRows.swift.
+ */
+export class FeedRows {
+    #groups = []
+    #seen = 0
+    #isWanted
+    /** The oldest first. */
+    rows = []
+
+    constructor({ type = "", source = "", filter = "" } = {}) {
+        const matches = filterOf(filter)
+        this.#isWanted = line => (type === "" || line.type === type) && (source === "" || line.source === source)
+            && matches([line.type, line.source, line.series, line.text, line.code].join("\n"))
+    }
+
+    /** Takes in those of a ring of lines that it has not seen; says how many lines came, and how many rows are gone at the start. */
+    update(lines) {
+        const oldest = lines.first?.sequence ?? 0
+        let over = 0
+        while (over < this.#groups.length && this.#groups[over].lines.at(-1).sequence < oldest) over += 1
+        const gone = rowsOf(this.#groups.splice(0, over)).length
+        let place = lines.count
+        while (place > 0 && lines.at(place - 1).sequence > this.#seen) place -= 1
+        let added = 0
+        for (; place < lines.count; place++) {
+            const line = lines.at(place)
+            this.#seen = line.sequence
+            if (!this.#isWanted(line)) continue
+            this.#add(line)
+            added += 1
+        }
+        if (over > 0 || added > 0) this.rows = rowsOf(this.#groups)
+        return { gone, added }
+    }
+
+    #add(line) {
+        const last = this.#groups.at(-1)
+        const isNext = last?.series && isData(line) && line.source === last.lines[0].source && line.sequence === last.lines.at(-1).sequence + 1
+        if (!isNext || last.series.has(line.series)) {
+            this.#groups.push({ lines: [line], series: isData(line) ? new Set([line.series]) : null })
+            return
+        }
+        last.lines.push(line)
+        last.series.add(line.series)
+    }
+}
+
 const rowsOf = groups => groups.flatMap(({ lines }) => lines.length < fewest ? lines.map(line => [line]) : [lines])
 
 /** What tells a row from any other; another once a line was added to it. */
