@@ -164,6 +164,7 @@ def test_by_keyboard_alone_and_in_the_accessibility_tree(twenty, open_page):
         page.keyboard.press("ArrowUp")
     expect(page.locator("#detail-title")).to_have_text("cities/Agra")
     page.keyboard.press("Escape")
+    expect(page.locator("main > section.list")).to_be_visible()
     # Siamese is below one that is folded.
     before = int(grid.get_attribute("aria-rowcount"))
     expect(page.get_by_role("row", name=re.compile("breeds 9 series"), expanded=False)).to_be_visible()
@@ -177,6 +178,7 @@ def test_by_keyboard_alone_and_in_the_accessibility_tree(twenty, open_page):
     page.keyboard.press("Enter")
     expect(page.locator("#detail-title")).to_have_text("breeds/Siamese")
     page.keyboard.press("Escape")
+    expect(page.locator("main > section.list")).to_be_visible()
     # From a series of it the heading is where the choice goes when it is folded again.
     go(page, "ArrowUp", "breeds")
     page.keyboard.press("ArrowLeft")

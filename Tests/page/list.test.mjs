@@ -1,0 +1,107 @@
+// The rows of the list and of the feed without a browser: what vectors do not think of.
+import assert from "node:assert/strict"
+import test from "node:test"
+import { Board } from "../../Sources/Page/Files/board.mjs"
+import { FeedRows } from "../../Sources/Page/Files/feed.mjs"
+import { readLine } from "../../Sources/Page/Files/line.mjs"
+import { Group, ListOrder, filterOf } from "../../Sources/Page/Files/order.mjs"
+import { stripPaths, stripSlots } from "../../Sources/Page/Files/sparkline.mjs"
+
+const stamp = seconds => new Date(1_772_366_400_000 + seconds * 1000).toISOString().replace("Z", "000Z")
+const data = (seq, source, series, more = { value: 1 }) => JSON.stringify({ seq, time: stamp(seq), type: source, source, series, ...more })
+const stats = (...names) => JSON.stringify({ type: "stats", time: stamp(0), as_of: 0, endpoints: [], sources: names.map(source => ({ source, state: "ok" })) })
+
+function boardOf(...lines) {
+    const board = new Board()
+    for (const line of lines) assert.ok(board.apply(line), line)
+    return board
+}
+
+test("a filter holds any of its words, and hostile ones are words too", () => {
+    const matches = filterOf(" Köln |KIEL|| ")
+    for (const text of ["aqi/köln", "kiel", "xKIELx"]) assert.ok(matches(text), text)
+    assert.ok(!matches("Kol n"))
+    for (const text of ["", "|", " | ", "||||"]) assert.ok(filterOf(text)("anything"), text)
+    assert.ok(filterOf(".*")("a.*b") && !filterOf(".*")("ab"))
+    assert.ok(filterOf("a b")("xa by") && !filterOf("a b")("xaby"))
+})
+
+test("the choice of a row goes to its heading when that is folded, and back to the list's first when it is gone", () => {
+    const board = boardOf(stats("a", "b"), data(1, "a", "a/1"), data(2, "a", "a/2"), data(3, "b", "b/1"))
+    const order = new ListOrder()
+    order.update(board, "source", "")
+    const [heading, first, second] = order.rows
+    assert.ok(heading instanceof Group)
+    assert.deepEqual([first, second], [0, 1])
+    assert.equal(order.place(1), 2)
+    order.update(board, "source", "", new Map([["a", true]]))
+    assert.equal(order.place(1), 0)
+    assert.equal(order.firstSeries(heading), 0)
+    // Flat, a heading stands for its first series.
+    order.update(board, "name", "", new Map([["a", true]]))
+    assert.equal(order.place(heading), 0)
+    order.update(board, "source", "b/", new Map([["a", true]]))
+    assert.equal(order.place(1), 0)
+    assert.equal(order.firstSeries(heading), undefined)
+    order.update(board, "source", "nothing")
+    assert.equal(order.place(1), -1)
+    assert.equal(order.firstSeries(null), undefined)
+})
+
+test("10,000 sources have a heading each, and a frame without news makes no row anew", () => {
+    const board = boardOf(stats("s0", "s1"), ...Array.from({ length: 9_998 }, (_, place) => data(place + 1, `s${place}`, `s${place}/x`)), data(9_999, "s0", "s0/y"))
+    const order = new ListOrder()
+    order.update(board, "source", "")
+    assert.equal(order.rows.length, 9_998 + 9_999)
+    const { rows } = order
+    order.update(board, "source", "")
+    assert.equal(order.rows, rows)
+    order.update(board, "source", "", new Map([["s5", true]]))
+    assert.equal(order.rows.length, 9_998 + 9_998)
+})
+
+test("words and what is gone are read as they may be written", () => {
+    const since = stamp(1)
+    const word = more => readLine(data(2, "s", "s", { value: 1, since, ...more })).body
+    assert.equal(word({ word: "ok" }).word, "ok")
+    assert.equal(word({ word: "ok" }).since, 1_772_366_401_000_000)
+    assert.equal(word({ word: "é".repeat(32) }).word.length, 32)
+    for (const bad of [{ word: "é".repeat(33) }, { word: "w".repeat(4096) }, { word: "" }, { word: null }, { word: 7 }, { word: "ok", since: "now" }, { word: "ok", since: null }, { word: "ok", value: null, text: "t" }]) {
+        const { word: is, since: time } = word(bad)
+        assert.deepEqual([is, time], [null, null], JSON.stringify(bad))
+    }
+    const progress = gone => readLine(JSON.stringify({ seq: 2, time: stamp(1), type: "progress", source: "s", done: 1, total: 1, gone }))
+    assert.deepEqual(progress(["a", ""]).body.gone, ["a", ""])
+    assert.deepEqual(progress(null).body.gone, [])
+    assert.equal(progress(Array(1000).fill("k")).body.gone.length, 1000)
+    for (const bad of [Array(1001).fill("k"), ["x".repeat(65_537)], [1], "a", { a: 1 }]) assert.equal(progress(bad), null, JSON.stringify(bad).slice(0, 40))
+})
+
+test("a strip has its blocks at their slots, one path for each colour", () => {
+    const windows = [[2, 0], [3, 1], [5, 1]].map(([number, last]) => ({ start: number * 1e6, last }))
+    const frame = { width: 1e6, last: 6, count: 6, scale: null }
+    assert.deepEqual(stripSlots(windows, frame), [null, false, true, "·", true, null])
+    assert.deepEqual(stripPaths(windows, frame).lines, [
+        { band: -1, d: "M1 4h0.92v16h-0.92z", look: "spark-block off" }, { band: -1, d: "M2 4h0.92v16h-0.92zM4 4h0.92v16h-0.92z", look: "spark-block" },
+        { band: -1, d: "M3.5 12h0", look: "spark-missing" },
+    ])
+    // What came before the frame is why nothing in it is missing, and not unknown.
+    assert.deepEqual(stripSlots(windows, { ...frame, last: 8, count: 4 }), [true, "·", "·", null])
+})
+
+test("lines that came together are one row from the third on, and leave as one", () => {
+    const board = new Board({ lines: 6 })
+    const rows = new FeedRows()
+    const say = (...lines) => {
+        for (const line of lines) board.apply(line)
+        const { gone, added } = rows.update(board.lines)
+        return [rows.rows.map(row => row.map(({ sequence }) => sequence)), gone, added]
+    }
+    assert.deepEqual(say(data(1, "a", "a/1"), data(2, "a", "a/2")), [[[1], [2]], 0, 2])
+    assert.deepEqual(say(data(3, "a", "a/3")), [[[1, 2, 3]], 0, 1])
+    assert.deepEqual(say(data(4, "a", "a/1"), data(6, "a", "a/2"), data(7, "a", "a/3")), [[[1, 2, 3], [4], [6], [7]], 0, 3])
+    // The first of them are no longer on the board, but it is one row.
+    assert.deepEqual(say(data(8, "b", "b")), [[[1, 2, 3], [4], [6], [7], [8]], 0, 1])
+    assert.deepEqual(say(data(9, "b", "b"), data(10, "c", "c")), [[[4], [6], [7], [8], [9], [10]], 1, 2])
+    assert.deepEqual(say(), [[[4], [6], [7], [8], [9], [10]], 0, 0])
+})
