@@ -214,6 +214,24 @@ def test_folds_are_remembered_and_do_not_hide_what_is_looked_for(twenty, open_pa
     expect(row(page, "cities/Delhi")).to_have_count(0)
 
 
+def test_a_heading_stands_for_a_chosen_row_that_it_hides(twenty, open_page):
+    page = open_page(twenty)
+    settled(page)
+    page.keyboard.press("Home")
+    go(page, "ArrowDown", "Delhi")
+    source_row(page, "cities").click()
+    expect(source_row(page, "cities")).to_have_attribute("aria-expanded", "false")
+    expect(chosen(page)).to_contain_text("cities")
+    page.keyboard.press("Enter")
+    expect(source_row(page, "cities")).to_have_attribute("aria-expanded", "true")
+    # In another order and back, a series is chosen still; a filter without it chooses its heading or the first.
+    go(page, "ArrowDown", "Pune")
+    page.keyboard.press("s")
+    expect(chosen(page)).to_contain_text("Pune")
+    page.keyboard.press("Enter")
+    expect(page.locator("#detail-title")).to_have_text("cities/Pune")
+
+
 def test_other_orders_are_flat_and_the_titles_lead_there_and_back(twenty, open_page):
     page = open_page(twenty)
     settled(page)

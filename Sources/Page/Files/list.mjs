@@ -242,6 +242,7 @@ export function create(context) {
         const isHeading = item instanceof Group
         row.index = -1
         row.key = ""
+        row.hasText = false
         for (const name of ["stale", "wordy", "told"]) setClass(row.element, name, false)
         const { state, name, says, since } = row.source
         const { source, ...heading } = isHeading ? headingOf(item, now) : { source: item, name: item.name, age: "" }
@@ -361,18 +362,25 @@ export function create(context) {
         follows = true
     }
 
+    /** The row that is seen as chosen, which may stand for one that is folded or gone; null for none. */
+    function current() {
+        const place = placeOf(shown)
+        if (place >= 0) context.selected = shown[place]
+        return context.selected
+    }
+
     /** What Enter and a click do: headings are folded and unfolded, and whatever else leads to a series. */
     function enter() {
-        const { selected } = context
-        if (selected instanceof Group) context.fold(selected, !selected.isFolded)
+        const chosen = current()
+        if (chosen instanceof Group) context.fold(chosen, !chosen.isFolded)
         else if (context.series !== undefined) context.open()
     }
 
     /** Unfolds a heading, or folds it; says whether one is chosen. */
     function fold(is) {
-        const { selected } = context
-        if (!(selected instanceof Group)) return false
-        if (selected.isFolded !== is) context.fold(selected, is)
+        const chosen = current()
+        if (!(chosen instanceof Group)) return false
+        if (chosen.isFolded !== is) context.fold(chosen, is)
         return true
     }
 
