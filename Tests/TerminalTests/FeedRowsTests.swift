@@ -60,7 +60,7 @@ import Testing
         #expect(seen == ["aqi", "breeds", "fact", "fib", nil])
         script.type("F")
         let text = script.frame().text()
-        #expect(text.holds(" aqi only ") && text.holds("3 items") && !text.holds("12 items"), "\(text)")
+        #expect(text.holds(" aqi only") && text.holds("3 items") && !text.holds("12 items"), "\(text)")
         script.type("ff")
         #expect(script.frame().text().holds("no such lines yet") && script.view.state.feedType == "breeds")
         script.press(.escape)

@@ -102,19 +102,22 @@ extension Painter {
     }
 
     /// Listed sources, those that fail first.
-    private var sourcesByState: [Int] {
-        let listed = board.sourceOrder.filter { board.sources[$0].isListed }
-        return listed.filter { board.sources[$0].state == .failing }
-            + listed.filter { board.sources[$0].state != .failing }
+    private var sourcesByState: some Sequence<Int> {
+        let (order, sources) = (board.sourceOrder, board.sources)
+        // Lazily: few of thousands fit into a line.
+        return [true, false].lazy.flatMap { isFailing in
+            order.lazy.filter { sources[$0].isListed && (sources[$0].state == .failing) == isFailing }
+        }
     }
 
     /// How many sources fail; nil when none does.
     private var failing: Piece? {
         var (all, failing) = (0, 0)
         // The agent's own measurements are no source to a person.
-        for source in board.sources where source.isListed && source.type != "memory" {
+        for index in board.sources.indices where board.sources[index].isListed && board.sources[index].type != "memory"
+        {
             all += 1
-            failing += source.state == .failing ? 1 : 0
+            failing += board.sources[index].state == .failing ? 1 : 0
         }
         return failing > 0 ? ("\(failing) of \(all) failing", theme.bad.with(.bold)) : nil
     }
