@@ -268,11 +268,10 @@ package struct FeedState: ~Copyable, Sendable {
         let data = record.lend(record.data, of: bytes)
         let value = record.value.isNaN ? nil : record.value
         var isPlain = false
-        var word: (text: UnsafeBufferPointer<UInt8>, since: Timestamp)?
         if let index = seriesIndex(source, kind: value == nil ? .text : .data, key: key, moment) {
             // These flags are all that words cost an event without one.
             if record.hasWord || series[index].hasWords {
-                word = follow(record.lend(record.word, of: bytes), in: index, at: time)
+                follow(record.lend(record.word, of: bytes), in: index, at: time)
             }
             if let value { self.record(value, in: index, at: time, moment) }
             isPlain = series[index].isPlain
@@ -280,30 +279,27 @@ package struct FeedState: ~Copyable, Sendable {
             series[index].newest = log.nextSequence
             log.kept.mark(index, sequence: log.nextSequence)
         } else if record.hasWord {
-            word = follow(record.lend(record.word, of: bytes), in: nil, at: time)
+            follow(record.lend(record.word, of: bytes), in: nil, at: time)
         }
         let names = LineEncoder.Names(
             prefix: prefix, key: key.map { LineEncoder.cut($0, at: SeriesTable.longestKey) }, isPlain: isPlain)
         let most = encoder.mostDatum(names: names.most, text: text?.count ?? 0, data: data?.count ?? 0)
         log.append(atMost: most, at: moment.now) { sequence, writer in
             encoder.datum(
-                value: value, word: word, text: text, data: data, flaws: record.flaws, sequence: sequence, time: time,
-                names: names, to: writer)
+                value: value, text: text, data: data, flaws: record.flaws, sequence: sequence, time: time, names: names,
+                to: writer)
         }
     }
 
     /// Records that the event that comes next has a word, or none, in a series where words matter.
     ///
     /// - Parameter index: nil when there is no room for its series.
-    /// - Returns: the word, and since when its series has it.
     @inline(never)
-    private mutating func follow(
-        _ text: UnsafeBufferPointer<UInt8>?, in index: Int?, at time: Timestamp
-    ) -> (text: UnsafeBufferPointer<UInt8>, since: Timestamp)? {
+    private mutating func follow(_ text: UnsafeBufferPointer<UInt8>?, in index: Int?, at time: Timestamp) {
         let since =
             index.map { follow(text.map { Array($0) }, in: $0, at: time, since: currentSince) }
             ?? min(currentSince ?? time, time)
-        return text.map { ($0, since) }
+        if let text { encoder.setWord(text, since: since) }
     }
 
     /// Records that an event of a series has a word, or none.
@@ -1230,11 +1226,11 @@ package struct FeedState: ~Copyable, Sendable {
                 let names = LineEncoder.Names(
                     prefix: prefix, key: key.map { LineEncoder.cut($0, at: SeriesTable.longestKey) },
                     isPlain: series[index].isPlain)
-                let word = follow(record.lend(record.word, of: bytes), in: index, at: time)
+                follow(record.lend(record.word, of: bytes), in: index, at: time)
                 let most = encoder.mostDatum(names: names.most, text: text?.count ?? 0, data: data?.count ?? 0)
                 let line = LineWriter.bytes(atMost: most) {
                     $0 = encoder.datum(
-                        value: value, word: word, text: text, data: data, flaws: record.flaws, sequence: 0, time: time,
+                        value: value, text: text, data: data, flaws: record.flaws, sequence: 0, time: time,
                         names: names, to: $0)
                 }
                 return (index, value, line)

@@ -23,13 +23,13 @@ package struct SeriesTable: Sendable {
         var newest = 0
         /// The next older series of its source that has a key; −1 for none.
         fileprivate(set) var older: Int32 = -1
+        /// Whether a value of it stood for a word, or one of the series with the same key and values: then `SeriesWords`
+        /// has to know of its events.
+        var hasWords = false
         /// The key's offset in `keys`; negative for a source's own series, which has none.
         fileprivate var offset: Int
         fileprivate let length: Int
         fileprivate let hash: UInt64
-        /// Whether a value of it stood for a word, or one of the series with the same key and values: then `SeriesWords`
-        /// has to know of its events.
-        var hasWords = false
         var ring: WindowRing
     }
 

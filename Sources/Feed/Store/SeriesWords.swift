@@ -36,7 +36,7 @@ struct SeriesWords: Sendable {
             return since
         }
         let isSame = run.word == word
-        let since = min(said ?? (isSame && time >= run.since ? run.since : time), time)
+        let since = min(said ?? (isSame ? run.since : time), time)
         guard time >= run.newest else { return since }
         runs[series] = Run(word: word, since: since, newest: time, first: isSame ? run.first : nil)
         return since

@@ -163,6 +163,7 @@ import Testing
         ),
         ("behind windows", [.windows, .event(1, "up"), .earlier(-5, "up", since: -60), .event(2, "up")], [1, -60]),
         ("another word", [.earlier(-5, "up", since: -60), .event(1, "down"), .event(2, "up")], [1, 2]),
+        ("another word that stays", [.event(1, "down"), .earlier(-5, "up", since: -60), .event(2, "down")], [1, 1]),
         ("another word of this run", [.event(1, "down"), .earlier(-5, "up", since: -60), .event(2, "up")], [1, 2]),
         (
             "another word before",
@@ -340,6 +341,14 @@ import Testing
             #expect(await Self.words(store) == ["s/kept=down", "s/a=up"])
             let texts = try await Self.texts(store)
             #expect(texts == lines)
+            // In another run, whose clock is behind, everything begins anew.
+            let (before, r2) = (PeerScript.time(PeerScript.start - .seconds(600)), #""run":"r2""#)
+            try await relay([
+                #"{"type":"hello","time":\#(before),"format":1,\#(r2),"first_seq":1,"next_seq":1}"#,
+                #"{"type":"stats","time":\#(before),"as_of":0,"sources":[{"source":"s","state":"ok"}]}"#,
+                #"{"seq":1,"time":\#(before),"type":"s","source":"s","series":"s/z","value":0,"word":"up","since":\#(before)}"#,
+            ])
+            #expect(await Self.words(store) == ["s/z=up"])
         }
     }
 }

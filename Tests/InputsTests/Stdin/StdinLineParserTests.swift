@@ -65,6 +65,18 @@ import Testing
         }
     }
 
+    @Test(arguments: [#""up""#, #""UP""#, #""d\u006fwn""#, "true", "false", "null", "7", "[]", #""7""#])
+    func saysTheSameOfWords(value: String) throws {
+        for states in [[], ["up", "down"], ["true", "up"]] {
+            for number in Extraction.NumberRule.allCases {
+                compare(
+                    Array(#"{"s":\#(value)}"#.utf8),
+                    Extraction(value: .at(try JSONPointer("/s")), states: states, text: .nowhere, number: number),
+                    "\(value), \(states), \(number)")
+            }
+        }
+    }
+
     @Test func saysTheSameOfEveryPrefix() throws {
         let line = Array(
             #"{"city":"M\u00fcnchen 猫","aqi":{"now":-1.5e1,"x":[null,true]},"t":"2027-01-15T07:59:59Z"}"#.utf8)

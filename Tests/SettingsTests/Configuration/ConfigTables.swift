@@ -44,6 +44,7 @@ enum ConfigTables {
             case .integer: "whole number"
             case .pointer, .key: "JSON Pointer"
             case .nats: "string, or object"
+            case .states: "array of strings"
             default: "string"
             }
         }

@@ -35,13 +35,11 @@ extension LineEncoder {
 
     /// Writes a data line.
     ///
-    /// - Parameters:
-    ///   - word: the word that the value stands for, and since when the series has it.
-    ///   - flaws: the flaws of the original JSON, which were mended or made `data` be left out.
+    /// - Parameter flaws: the flaws of the original JSON, which were mended or made `data` be left out.
     @inline(__always)
     mutating func datum(
-        value: Double?, word: (text: UnsafeBufferPointer<UInt8>, since: Timestamp)? = nil,
-        text: UnsafeBufferPointer<UInt8>?, data: UnsafeBufferPointer<UInt8>?, flaws: JSONFlaws, sequence: Int,
+        value: Double?, text: UnsafeBufferPointer<UInt8>?, data: UnsafeBufferPointer<UInt8>?,
+        flaws: JSONFlaws, sequence: Int,
         time: Timestamp, names: Names, to start: LineWriter
     ) -> LineWriter {
         var writer = start
@@ -50,7 +48,7 @@ extension LineEncoder {
         if let value {
             writer.raw(",\"value\":")
             writer.number(value)
-            if let word { self.word(word.text, word.since, &writer) }
+            if wordCount > 0 { writer = endValue(writer) }
         }
         var isTruncated = flaws.areTruncating
         let isAltered = flaws.contains(.surrogate)
@@ -74,15 +72,5 @@ extension LineEncoder {
         if isTruncated { writer.raw(",\"truncated\":true") }
         if isAltered { writer.raw(",\"altered\":true") }
         return end(writer)
-    }
-
-    @inline(never)
-    private mutating func word(
-        _ text: UnsafeBufferPointer<UInt8>, _ since: Timestamp, _ writer: inout LineWriter
-    ) {
-        writer.raw(",\"word\":")
-        writer.string(text)
-        writer.raw(",\"since\":")
-        sinceText.write(since, to: &writer)
     }
 }

@@ -21,7 +21,10 @@ package struct LineEncoder: Sendable {
 
     var timeText = TimestampText()
     /// Apart, because it is seldom the time of the line.
-    var sinceText = TimestampText()
+    private var sinceText = TimestampText()
+    /// The members behind the value of the next line, if that stands for a word, and their bytes.
+    private var word: [UInt8] = []
+    private(set) var wordCount = 0
     /// The last members of lines that a hub relays, each after a comma; empty for the agent's own lines.
     private(set) var tail: [UInt8] = []
     /// The number of bytes in `tail`.
@@ -33,6 +36,26 @@ package struct LineEncoder: Sendable {
     mutating func setTail(_ tail: [UInt8]) {
         self.tail = tail
         tailCount = tail.count
+    }
+
+    /// Makes the value of the next line stand for a word, which its series has since then.
+    mutating func setWord(_ text: UnsafeBufferPointer<UInt8>, since: Timestamp) {
+        word = LineWriter.bytes(atMost: 64 + LineWriter.mostEscaped(text.count)) {
+            $0.raw(",\"word\":")
+            $0.string(text)
+            $0.raw(",\"since\":")
+            sinceText.write(since, to: &$0)
+        }
+        wordCount = word.count
+    }
+
+    /// Writes the word that the line's value stands for.
+    @inline(never)
+    mutating func endValue(_ start: LineWriter) -> LineWriter {
+        var writer = start
+        writer.raw(word[...])
+        wordCount = 0
+        return writer
     }
 
     /// The last members of a line that came from an agent of a fleet.
