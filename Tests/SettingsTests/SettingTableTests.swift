@@ -25,7 +25,8 @@ import Testing
     /// Words of the lines (keys, codes, reasons), of the view and of system calls that are names of settings as well.
     private static let others: [String: Set<String>] = [
         "Feed": [
-            "bands", "config", "connect", "count", "format", "from", "n", "name", "output", "series", "since", "source",
+            "bands", "config", "connect", "count", "format", "from", "items", "n", "name", "output",
+            "series", "since", "source",
             "time", "timeout", "total", "type", "unit", "until", "version",
         ],
         "Inputs": ["http", "limit", "n", "replay"],

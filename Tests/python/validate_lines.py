@@ -29,6 +29,7 @@ MAX_TEXT = 4096
 MAX_LEVELS = 30
 MAX_UNIT = 32
 MAX_BAND = 64
+MAX_GONE = 64 << 10
 MAX_LETTER = 16
 MAX_WORD = 64
 # Times are rounded to a microsecond each, so a sum of five may be off by as many.
@@ -292,7 +293,7 @@ class Connection:
         need("band" in line or "trend" not in line, "has a trend and no band")
         size = len(line.get("band", "").encode("utf-8", "surrogatepass"))
         need(size <= MAX_BAND, f"has a band of {size} bytes, at most {MAX_BAND} are allowed")
-        own = line["series"].startswith(("latency:", "memory:")) and not line["series"].startswith(line["source"])
+        own = line["series"].startswith(("latency:", "memory:", "count:")) and not line["series"].startswith(line["source"])
         need(not (own and "band" in line), "has a band, but is not of data")
 
     def see_error(self, line):
@@ -303,6 +304,11 @@ class Connection:
 
     def see_progress(self, line):
         need(line["done"] <= line.get("total", math.inf), "has more done than there is")
+        need(line.get("items", 0) <= line["done"], "has more items than are done")
+        gone = line.get("gone", [])
+        need(len(set(gone)) == len(gone), "says twice that a series is gone")
+        size = sum(len(key.encode("utf-8", "surrogatepass")) for key in gone)
+        need(size <= MAX_GONE, f"has {size} bytes of keys, at most {MAX_GONE} are allowed")
 
     def see_recovered(self, line):
         need(round(line["down_s"], 3) == line["down_s"], f"has {line['down_s']} s, more digits than milliseconds")

@@ -1054,6 +1054,9 @@ package actor EventStore {
     /// The series that are gone.
     package var gone: [GoneSeries] { state.gone }
 
+    /// Whether the series of a kept line, of an event or of windows, is gone.
+    package func isGone(_ line: Line) -> Bool { state.isGone(line) }
+
     /// Marks series of a recorded feed as gone that were gone at the end of an earlier run, and did not come back since.
     package func recall(_ gone: [GoneSeries]) {
         let moment = moment

@@ -565,9 +565,26 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
+    /// Whether the series of a kept line, of an event or of windows, is gone.
+    func isGone(_ line: Line) -> Bool {
+        let (name, kind): (String, SeriesKind)
+        switch line.body {
+        case .data(let data): (name, kind) = (data.series, data.value == nil ? .text : .data)
+        case .window(let window): (name, kind) = (window.series, .data)
+        default: return false
+        }
+        guard let source = line.source.flatMap({ self.source(named: $0) }),
+            let key = FleetMember.key(of: name, in: self.name(of: source))
+        else { return false }
+        return Array(key.utf8).withUnsafeBytes { key in
+            if let index = series.find(source, kind, key: key) { return series.isGone(index) }
+            return series.find(source, kind == .data ? .text : .data, key: key).map { series[$0].newest < 0 } ?? false
+        }
+    }
+
     /// Marks a series as gone in a recorded feed whose earlier run said so, unless a later one has a line of it.
     mutating func recall(_ gone: GoneSeries, at moment: Moment) {
-        guard let source = listedSource(named: gone.source) else { return }
+        guard let source = source(named: gone.source) else { return }
         let isThere = Array(gone.key.utf8).withUnsafeBytes { key in
             [SeriesKind.data, .text].contains { kind in
                 series.find(source, kind, key: key).map { series[$0].newest > 0 || log.newestLine(of: $0) != nil }
@@ -835,9 +852,8 @@ package struct FeedState: ~Copyable, Sendable {
                 isCurrent(index, log.kept.newest(of: index), at: time, { window.lastTime })
             else { continue }
             let source = sources.name(of: series[index].source)
-            let kind = series[index].kind
             return SeriesNumbers(
-                source: source, kind: kind, name: kind.prefix + source, key: series.key(of: index), value: window.last,
+                source: source, kind: series[index].kind, name: source, key: series.key(of: index), value: window.last,
                 time: window.lastTime,
                 word: series[index].hasWords ? words.word(of: index)?[...] : nil)
         }

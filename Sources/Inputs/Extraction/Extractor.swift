@@ -9,7 +9,7 @@ package final class Extractor: Sendable {
     package struct Outcome: Sendable, Equatable {
         /// The number of events added.
         package var events = 0
-        /// The number of items that were read, whether they were taken or not.
+        /// The number of items with a key, or that need none, whether they were chosen or not.
         package var items = 0
         /// Whether the key of every item is known, so that the document tells which series are gone.
         package var isWhole = true

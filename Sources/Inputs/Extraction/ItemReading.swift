@@ -74,7 +74,7 @@ package struct ItemReading {
     ) {
         let bytes = UnsafeBufferPointer(rebasing: document[item.value])
         let fields = extractor.fields(of: bytes, found)
-        count += 1
+        if fields.faults.key == nil { count += 1 }
         var name: Bytes?
         var flaws = found.flaws
         switch extractor.extraction.key {

@@ -223,7 +223,8 @@ package actor PagesInput: Input {
         _ walk: inout PageWalk, _ document: JSONDocument, _ outcome: Extractor.Outcome, _ exchange: HTTPExchange
     ) -> (Step, Failure?) {
         do throws(Failure) {
-            let hasNext = try walk.turn(document, isEmpty: outcome.items == 0, from: exchange.location)
+            let isEmpty = outcome.items == 0 && outcome.problem == nil
+            let hasNext = try walk.turn(document, isEmpty: isEmpty, from: exchange.location)
             return (hasNext ? .next : .end(isWhole: true), nil)
         } catch {
             var failure = error

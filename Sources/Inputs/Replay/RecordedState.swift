@@ -11,8 +11,22 @@ package final class RecordedState: @unchecked Sendable {  // used on the loop on
     private let clock = LineClock()
     /// Whether a line with a number was added.
     private var hasBegun = false
-    /// Pieces of `kept` lines that the runs before have left, which the store does not have yet; the newest run's are last.
-    private var inherited: [[UInt8]] = []
+    private enum Piece {
+        /// `kept` lines.
+        case lines([UInt8])
+        case gone([GoneSeries])
+
+        var bytes: Int {
+            switch self {
+            case .lines(let lines): lines.count
+            case .gone(let series): series.reduce(0) { $0 + $1.source.utf8.count + $1.key.utf8.count }
+            }
+        }
+    }
+
+    /// What the runs before have left, which the store does not have yet; the newest run's is last, its lines behind what was
+    /// gone.
+    private var inherited: [Piece] = []
     private var inheritedBytes = 0
     /// The bytes beyond which they are merged.
     private var mostInherited = leastMerged
@@ -84,9 +98,10 @@ package final class RecordedState: @unchecked Sendable {  // used on the loop on
     /// Adds what the run has left, which ends, to what those before it have.
     private func inherit() {
         while merge() {}
-        let left = store.assumeIsolated { $0.newestOfEach }?.dropFirst() ?? []
-        inherited += left.reversed()
-        inheritedBytes += left.reduce(0) { $0 + $1.count }
+        let (gone, lines) = store.assumeIsolated { ($0.gone, $0.newestOfEach?.dropFirst() ?? []) }
+        let left = (gone.isEmpty ? [] : [Piece.gone(gone)]) + lines.reversed().map { .lines($0) }
+        inherited += left
+        inheritedBytes += left.reduce(0) { $0 + $1.bytes }
         if isMerging { mostInherited = Self.leastMerged + 2 * inheritedBytes }
         isMerging = false
     }
@@ -103,8 +118,17 @@ package final class RecordedState: @unchecked Sendable {  // used on the loop on
     /// Newer runs come first: their values and windows are not replaced.
     private func mergeNext() -> Bool {
         guard let piece = inherited.popLast() else { return false }
-        inheritedBytes -= piece.count
-        for line in Self.lines(in: piece, of: run, at: clock.now) { relay(.other(line)) }
+        inheritedBytes -= piece.bytes
+        switch piece {
+        case .lines(let lines):
+            for line in Self.lines(in: lines, of: run, at: clock.now) {
+                guard case .kept(let kept) = line.line.body, !store.assumeIsolated({ $0.isGone(kept.line) }) else {
+                    continue
+                }
+                relay(.other(line))
+            }
+        case .gone(let series): store.assumeIsolated { $0.recall(series) }
+        }
         return true
     }
 

@@ -99,7 +99,10 @@ package actor ProgressReporter {
         bytes.forEachLine { line in
             if let type = LineHead(line)?.type, type == "progress" { found = line }
         }
-        guard let found, let line = try? LineDecoder.decode(Array(found)[...]), case .progress(let progress) = line.body
+        // What a complete answer says of its items is no progress.
+        guard let found, let line = try? LineDecoder.decode(Array(found)[...]),
+            case .progress(let progress) = line.body,
+            progress.page > 1 || progress.items == nil && progress.gone.isEmpty
         else { return nil }
         return ProgressBar(source: line.source ?? "?", progress: progress, style: style)
     }

@@ -382,7 +382,8 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         let start = writer
         writer.begin(family)
         label(series.source, store, &writer)
-        writer.label("series", series.name, key: series.key)
+        let name = series.kind == .count ? series.kind.prefix + series.name : series.name
+        writer.label("series", name, key: series.key)
         if isState, let word = series.word { writer.label("state", String(decoding: word, as: UTF8.self)) }
         if admit(&writer, from: start) { write(series, &writer) }
         return true

@@ -102,6 +102,59 @@ import Testing
         }
     }
 
+    private static func gone(_ seq: Int, at seconds: Double, _ keys: String..., items: Int = 0) -> String {
+        let list = keys.map { "\"\($0)\"" }.joined(separator: ",")
+        return
+            #"{"seq":\#(seq),"time":\#(Recorded.time(seconds)),"type":"progress","source":"fact","done":1,"total":1,"page":1,"items":\#(items),"gone":[\#(list)]}"#
+            + "\n"
+    }
+
+    /// A series that is gone is not there in the next run either, unless it came back; whichever run had its last line.
+    @Test(arguments: [false, true]) func whatWasGoneDoesNotComeBack(merges: Bool) async throws {
+        try await withLoop(virtual: true) { loop in
+            func begin(_ run: String, at seconds: Double) -> String {
+                Recorded.hello(run, at: seconds) + Self.stats([("fact", 60)], at: seconds)
+            }
+            func value(_ seq: Int, at seconds: Double, _ key: String) -> String {
+                #"{"seq":\#(seq),"time":\#(Recorded.time(seconds)),"type":"fact","source":"fact","series":"fact/\#(key)","value":1}"#
+                    + "\n"
+            }
+            // Windows of a minute, of which the first one has closed.
+            var feed = begin("r1", at: 0)
+            for (index, key) in ["a", "b", "c", "d", "e"].enumerated() {
+                feed += value(2 * index + 1, at: 0, key) + value(2 * index + 2, at: 70, key)
+            }
+            feed += Self.text(11, at: 71, "t") + Self.gone(12, at: 72, "b", "t") + begin("r2", at: 100)
+            feed += Self.gone(1, at: 101, "c", "d", items: 3) + Self.text(2, at: 102, "d") + begin("r3", at: 110)
+            feed += Self.text(1, at: 111, "c") + Self.gone(2, at: 112, "e", items: 2)
+            for run in 4..<(merges ? 300 : 5) {
+                feed += begin("r\(run)", at: 113 + Double(run) / 10)
+                if merges {
+                    feed += Self.text(
+                        1, at: 113 + Double(run) / 10, "x", more: #","data":"\#(String(repeating: "d", count: 9_000))""#
+                    )
+                }
+            }
+            let kept = Self.state(of: feed, on: loop, as: "new")
+            var lines: Set<String> = []
+            for line in kept where line.windows.isEmpty {
+                switch line.line.body {
+                case .data(let data): lines.insert("\(data.series) \(data.value == nil)")
+                case .progress(let progress): lines.insert("items \(progress.items ?? -1)")
+                default: Issue.record("\(line)")
+                }
+            }
+            if merges { lines.remove("fact/x true") }
+            // A series that came back without a value has its old one again.
+            #expect(
+                lines.subtracting(["fact/c false", "fact/d false"]) == [
+                    "fact/a false", "fact/c true", "fact/d true", "items 2",
+                ])
+            #expect(Set(kept.flatMap(\.windows).map(\.series)).isDisjoint(with: ["fact/b", "fact/e", "fact/t"]))
+            #expect(kept.flatMap(\.windows).contains { $0.series == "fact/a" })
+        }
+    }
+
     /// So many that merging the state at each of them would take minutes.
     @Test(arguments: [1, 900]) func shortRunsAreMerged(length: Int) async throws {
         try await withLoop(virtual: true) { loop in

@@ -1,0 +1,321 @@
+import Feed
+import Inputs
+import Reactor
+import TestSupport
+import Testing
+
+/// What complete answers tell: which items are gone, how many there are, and which of them are taken.
+@Suite(.limited) struct CompleteAnswerTests {
+    private static func source(
+        key: Extraction.Key? = nil, only: [String]? = nil, counts: Bool = false
+    ) throws -> HTTPSource {
+        var extraction = Extraction(
+            items: try JSONPointer(""), key: key, value: .at(try JSONPointer("/n")), text: .nowhere)
+        extraction.only = only.map { ItemChoice($0) }
+        var source = HTTPSource(
+            SourceDescription(name: "s"), request: HTTPRequest(url: "http://cats.test/"), every: .seconds(1),
+            extraction: extraction)
+        source.countsItems = counts
+        return source
+    }
+
+    private static func id() throws -> Extraction.Key { .at(try JSONPointer("/id")) }
+
+    private static func body(_ ids: some Sequence<String>, more: String = "") -> String {
+        "[" + ids.map { #"{"id":\#(JSONText.quoted($0)),"n":1}"# }.joined(separator: ",") + more + "]"
+    }
+
+    /// Polls once for each body, of which nil is 304 and an empty one is no JSON.
+    private static func poll(_ source: HTTPSource, _ bodies: [String?]) async throws -> SimulatedFeed {
+        let feed = try await SimulatedFeed.run(source, for: .seconds(Int64(bodies.count)) - .milliseconds(1)) {
+            number, _ in
+            guard number < bodies.count, let body = bodies[number] else { return .answer(304, "") }
+            return .answer(200, body, headers: HTTPAnswerHeaders(etag: "\"1\"", contentType: "application/json"))
+        }
+        feed.expectWellFormed()
+        return feed
+    }
+
+    /// Any answers, some of which are bad, against a twin that remembers the keys.
+    @Test(arguments: [1, 2, 3, 4] as [UInt64]) func whatIsGoneIsTold(seed: UInt64) async throws {
+        var random = SeededGenerator(seed: seed)
+        let all = ["#", "a/b", "", "K\"öln", "1", "2", "\u{1F408}"]
+        var (bodies, expected): ([String?], [[String]]) = ([], [])
+        var there: Set<String> = []
+        for _ in 0..<60 {
+            var ids = all.filter { _ in Bool.random(using: &random) }
+            // Some come twice.
+            if let first = ids.first, Bool.random(using: &random) { ids.append(first) }
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0: bodies.append(nil)
+            case 1 where !ids.isEmpty:  // an item without its key
+                bodies.append(Self.body(ids, more: #",{"n":1}"#))
+                there.formUnion(ids)
+            case 2:
+                bodies.append(#"[{"id":"x""#)
+            default:
+                // A value that is wrong makes it no less complete.
+                let last = ids.first == "1" ? "1" : "2"
+                bodies.append(ids.isEmpty ? "[]" : Self.body(ids, more: #",{"id":"\#(last)","n":"x"}"#))
+                if !ids.isEmpty { ids.append(last) }
+                let gone = there.subtracting(ids)
+                if !gone.isEmpty { expected.append(gone.sorted()) }
+                there = Set(ids)
+            }
+        }
+        let feed = try await SimulatedFeed.run(try Self.source(key: try Self.id()), for: .seconds(200)) {
+            [bodies] number, _ in
+            guard number < bodies.count, let body = bodies[number] else { return .answer(304, "") }
+            return .answer(200, body, headers: HTTPAnswerHeaders(etag: "\"1\"", contentType: "application/json"))
+        }
+        #expect(feed.progress.map(\.gone).filter { !$0.isEmpty }.map { $0.sorted() } == expected, "seed \(seed)")
+    }
+
+    @Test func aLineIsWrittenOnlyWhenThereIsSomethingToSay() async throws {
+        let one = Self.body(["a", "b"])
+        let feed = try await Self.poll(try Self.source(key: try Self.id()), [one, one, nil, Self.body(["b"]), one])
+        #expect(feed.progress == [Progress(done: 1, total: 1, page: 1, gone: ["a"])])
+    }
+
+    @Test func positionsOfAListThatGotShorterAreGone() async throws {
+        let feed = try await Self.poll(
+            try Self.source(key: .position), [Self.body(["x", "y", "z"]), Self.body(["y"]), "[]", Self.body(["y"])])
+        #expect(feed.progress.map(\.gone) == [["2", "3"], ["1"]])
+        #expect(feed.data.map(\.series) == ["s/1", "s/2", "s/3", "s/1", "s/1"])
+    }
+
+    @Test func membersOfAnObjectAreGoneByTheirNames() async throws {
+        let feed = try await Self.poll(
+            try Self.source(), [#"{"a\u002fb":{"n":1},"c":{"n":2}}"#, #"{"c":{"n":2}}"#, #"{"a/b":{"n":2}}"#])
+        #expect(feed.progress.map(\.gone) == [["a/b"], ["c"]])
+    }
+
+    @Test func itemsAreCountedWhereThatIsAskedFor() async throws {
+        let feed = try await Self.poll(
+            try Self.source(key: try Self.id(), counts: true),
+            [Self.body(["a", "b", "a"]), "[]", nil, "[]", #"[{"id":"a","n":1},{"n":2}]"#, Self.body(["a"])])
+        #expect(
+            feed.progress == [
+                Progress(done: 3, total: 3, page: 1, items: 3),
+                Progress(done: 0, total: 0, page: 1, items: 0, gone: ["a", "b"]),
+                Progress(done: 0, total: 0, page: 1, items: 0), Progress(done: 1, total: 1, page: 1, items: 1),
+            ])
+        #expect(feed.state == .ok)
+    }
+
+    @Test func aMillionItemsAreCounted() async throws {
+        let body = "[" + repeatElement("0", count: 1_000_000).joined(separator: ",") + "]"
+        var source = try Self.source(counts: true)
+        source.extraction.value = .nowhere
+        source.every = .seconds(3_600)
+        let feed = try await SimulatedFeed.run(source, for: .seconds(60), decodes: false) { _, _ in .answer(200, body) }
+        let lines = feed.texts.filter { $0.contains(#""type":"progress""#) }
+        #expect(lines.count == 1 && lines[0].contains(#""done":1000000,"total":1000000,"page":1,"items":1000000}"#))
+    }
+
+    /// What is left of a document when its source ends in the middle of it is not gone.
+    @Test func anAnswerThatIsCutShortTellsNothing() async throws {
+        try await withLoop(virtual: true) { loop in
+            let wall = SteppedWallClock(following: loop.clock, startingAt: SimulatedFeed.wallStart)
+            let store = EventStore(on: loop, wall: wall, identity: SimulatedFeed.identity)
+            let body = Self.body((0..<9_000).map { "\($0)" })
+            let transport = ScriptedTransport(on: loop) { _, _ in .answer(200, body, after: .milliseconds(1)) }
+            let source = try Self.source(key: try Self.id(), counts: true)
+            let (reader, _) = await store.open(nil)
+            for cut in [false, true] {
+                let poller = HTTPPoller(
+                    source, store: store, polls: PollRequests(on: loop), transport: transport, on: loop, wall: wall)
+                let before = await store.counts.data
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try? await poller.run() }
+                    let calls = await transport.calls.count
+                    while true {
+                        let made = await transport.calls
+                        if made.count > calls, made.last?.ended != nil { break }
+                        try await loop.sleep(for: .microseconds(100))
+                    }
+                    if cut {
+                        while await store.counts.data == before { try await loop.sleep(for: .zero) }
+                    } else {
+                        try await loop.sleep(for: .milliseconds(10))
+                    }
+                    group.cancelAll()
+                    try await group.waitForAll()
+                }
+            }
+            let count = await store.counts.data
+            #expect(9_000..<18_000 ~= count)
+            await store.finish("end")
+            var texts = ""
+            reading: while true {
+                switch try await store.next(for: reader) {
+                case .lines(let span): span.withUnsafeBytes { texts += String(decoding: $0, as: UTF8.self) }
+                case .end: break reading
+                default: break
+                }
+            }
+            #expect(texts.contains("the source was stopped or changed") && !texts.contains(#""gone""#))
+            #expect(texts.components(of: #""items":9000"#) == 1)
+        }
+    }
+
+    // MARK: Pages
+
+    @Test func aListingTellsAtItsEnd() async throws {
+        let source = try SimulatedListing.source(every: .seconds(60)) {
+            $0.countsItems = true
+            $0.retryMost = .seconds(1)
+        }
+        // The second run fails in the middle of a page, and asks for it again; the third has an item without its key; the
+        // fourth goes round in a circle.
+        let feed = try await SimulatedListing.run(source, for: .seconds(299)) { number, _ in
+            func page(_ items: [Int], last: Bool) -> ScriptedTransport.Reply {
+                SimulatedListing.page(items, total: 5, next: last ? "null" : "\"?page=2\"")
+            }
+            switch number {
+            case 0: return page([1, 2, 3], last: false)
+            case 1: return page([4, 5], last: true)
+            case 2: return page([1, 2], last: false)
+            case 3: return .answer(500, "")
+            case 4: return page([4, 5, 6], last: true)
+            case 5: return page([1, 2], last: false)
+            case 6: return .answer(200, #"{"data":[{"name":"4"},{"x":1},{"name":"5"}],"total":5,"next":null}"#)
+            case 7: return page([1, 2], last: false)
+            case 8: return SimulatedListing.page([4, 9], total: 5, next: "\"?page=2\"")
+            case 9: return page([1, 4], last: false)
+            default: return page([], last: true)
+            }
+        }
+        feed.expectWellFormed()
+        #expect(
+            feed.progress.map(\.gone) == [[], [], [], ["3"], [], [], [], [], [], ["2", "5", "6", "9"], ["1", "4"]])
+        #expect(feed.progress.map(\.items) == [nil, 5, nil, 5, nil, nil, nil, nil, nil, 2, 0])
+    }
+
+    @Test func pagesWithoutAnItemThatIsChosenAreNotTheLast() async throws {
+        let source = try SimulatedListing.source(paging: .counted(parameter: "p", first: 1)) {
+            $0.extraction.only = ItemChoice(["7", "none", "no*"])
+            $0.countsItems = true
+            $0.total = nil
+        }
+        let feed = try await SimulatedListing.run(source) { number, _ in
+            SimulatedListing.page(number < 4 ? number * 2..<number * 2 + 2 : 0..<0)
+        }
+        #expect(feed.calls.count == 5 && feed.keys == ["7"] && feed.state == .ok)
+        #expect(feed.progress.last == Progress(done: 8, total: nil, page: 5, items: 1))
+        #expect(feed.errors.map(\.message) == [#"only: "none" and 1 more of its patterns match the key of no item"#])
+        #expect(feed.errors.map(\.code) == [.config])
+    }
+
+    // MARK: Choosing
+
+    @Test func onlyItemsThatAreChosenAreTaken() async throws {
+        let body =
+            ##"[{"id":"K\u00f6ln","n":1},{"id":"Kiel","n":"x"},{"id":"Bonn","n":"x"},{"id":"a\/b","n":4},{"id":5,"n":5},{"id":"#","n":6}]"##
+        let source = try Self.source(key: try Self.id(), only: ["K*", "a/b", "5", "#"], counts: true)
+        let feed = try await Self.poll(source, [body, body, "[]"])
+        #expect(
+            feed.data.map(\.series) == [
+                "s/Köln", "s/Kiel", "s/a/b", "s/5", "s/#", "s/Köln", "s/Kiel", "s/a/b", "s/5", "s/#",
+            ])
+        // What is wrong with the others is not looked at.
+        #expect(feed.errors.count == 2 && feed.errors[0].message.contains("1 of 5 items"))
+        #expect(feed.errors.last?.message == #"only: "K*" and 3 more of its patterns match the key of no item"#)
+        #expect(feed.progress.map(\.items) == [5, 5, 0] && feed.progress.map(\.done) == [6, 6, 0])
+        #expect(feed.progress.map(\.gone) == [[], [], ["Köln", "Kiel", "a/b", "5", "#"]] && feed.state == .ok)
+    }
+
+    @Test func aPatternThatMatchesNothingIsToldOnce() async throws {
+        let source = try Self.source(key: try Self.id(), only: ["a", "b", "c*"])
+        let bodies = [
+            Self.body(["a", "b", "cc"]), Self.body(["a"]), Self.body(["x"]), Self.body(["x"]), Self.body(["b"]),
+        ]
+        let feed = try await Self.poll(source, bodies)
+        #expect(
+            feed.errors.map(\.message) == [
+                #"only: "b" and 1 more of its patterns match the key of no item"#,
+                #"only: "a" matches the key of no item"#,
+            ])
+        #expect(feed.state == .ok)
+        // An answer that is not complete tells nothing.
+        let partly = try await Self.poll(source, [#"[{"id":"a","n":1},{"n":1}]"#])
+        #expect(partly.errors.count == 1 && partly.errors[0].code == .pointer)
+    }
+
+    @Test(
+        arguments: [
+            ("*", ["", "a", "ab"], []), ("a", ["a"], ["", "A", "aa", "a*"]), ("a*", ["a", "ab", "a*"], ["", "ba"]),
+            ("*a", ["a", "ba", "aa"], ["", "ab"]), ("a*a", ["aa", "aba", "aaa"], ["a", "ab", "ba"]),
+            ("*a*", ["a", "bab"], ["", "b"]), ("a*b*c", ["abc", "axbyc", "abbcc"], ["ac", "abcd", "acb"]),
+            ("a**c", ["ac", "abc"], ["a", "c"]), ("ö*", ["ö", "öl"], ["o", "o\u{308}"]),
+            ("ab*ab", ["abab", "abxab"], ["ab", "abb", "aab"]),
+            ("*ab*ab*", ["abab", "xabyabz"], ["ab", "aab", "abb"]),
+            ("#", ["#"], ["1"]), ("[a]?", ["[a]?"], ["a", "ab"]),
+        ] as [(String, [String], [String])])
+    func patternsMatchWholeKeys(pattern: String, good: [String], bad: [String]) {
+        let choice = ItemChoice([pattern])
+        for (keys, isGood) in [(good, true), (bad, false)] {
+            for key in keys {
+                var matches = ItemChoice.Matches()
+                #expect(choice.includes(Bytes(key.utf8), noting: &matches) == isGood, "\(pattern) \(key)")
+                #expect(matches.contains(0) == isGood)
+            }
+        }
+    }
+
+    /// Against a search that tries every length of a `*`.
+    @Test(arguments: [1, 2, 3] as [UInt64]) func patternsMatchAsASlowSearchSays(seed: UInt64) {
+        func slow(_ pattern: Substring, _ key: Substring) -> Bool {
+            guard let first = pattern.first else { return key.isEmpty }
+            if first != "*" { return key.first == first && slow(pattern.dropFirst(), key.dropFirst()) }
+            return (0...key.count).contains { slow(pattern.dropFirst(), key.dropFirst($0)) }
+        }
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<2_000 {
+            let patterns = (0..<3).map { _ in
+                String(
+                    (0..<Int.random(in: 1..<7, using: &random)).map { _ in "ab**".randomElement(using: &random) ?? "a" }
+                )
+            }
+            let key = String(
+                (0..<Int.random(in: 0..<8, using: &random)).map { _ in "ab".randomElement(using: &random) ?? "a" })
+            var matches = ItemChoice.Matches()
+            let isChosen = ItemChoice(patterns).includes(Bytes(key.utf8), noting: &matches)
+            let expected = patterns.map { slow($0[...], key[...]) }
+            #expect(isChosen == expected.contains(true), "seed \(seed): \(patterns) \(key)")
+            // Of equal ones, one notes it; a pattern with `*` may be passed over when it has matched before.
+            for index in patterns.indices where matches.contains(index) { #expect(expected[index]) }
+            for index in patterns.indices
+            where expected[index] && patterns.firstIndex(of: patterns[index]) == patterns.lastIndex(of: patterns[index])
+            {
+                #expect(matches.contains(index), "seed \(seed): \(patterns) \(key)")
+            }
+        }
+    }
+
+    @Test func thousandPatternsAndTenThousandItems() async throws {
+        let patterns = (0..<500).map { "\($0)" } + (0..<500).map { "x*\($0)*y" }
+        let source = try Self.source(key: try Self.id(), only: patterns)
+        let feed = try await Self.poll(source, [Self.body((0..<10_000).map { "\($0)" })])
+        #expect(feed.data.count == 500 && feed.errors.count == 1)
+        #expect(feed.errors[0].message == #"only: "x*0*y" and 499 more of its patterns match the key of no item"#)
+    }
+}
+
+extension String {
+    fileprivate func components(of text: String) -> Int {
+        var (count, rest) = (0, self[...])
+        while let range = rest.firstRange(of: text) {
+            count += 1
+            rest = rest[range.upperBound...]
+        }
+        return count
+    }
+}
+
+extension JSONText {
+    /// A text as JSON.
+    fileprivate static func quoted(_ text: String) -> String {
+        "\"" + text.flatMap { $0 == "\"" || $0 == "\\" ? ["\\", $0] : [$0] } + "\""
+    }
+}
