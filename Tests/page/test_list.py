@@ -198,7 +198,7 @@ def test_folds_are_remembered_and_do_not_hide_what_is_looked_for(twenty, open_pa
     expect(row(page, "breeds/Siamese")).to_be_visible()
     expect(row(page, "cities/Delhi")).to_have_count(0)
     # Whoever wrote into the memory.
-    for bad in ('{"folds": 3}', '{"folds": [[1, true], ["breeds", "x"], null]}', '{"folds": [["__proto__", true]], "keys": true}', "[", "null"):
+    for bad in ('{"folds": 3}', '{"folds": [["cities", "x"]]}', '{"folds": [[1, true], ["breeds", "x"], null]}', '{"folds": [["__proto__", true]], "keys": true}', "[", "null"):
         page.evaluate("bad => localStorage.setItem('catwatch', bad)", bad)
         page.reload()
         expect(row(page, "cities/Delhi")).to_be_visible()
@@ -403,11 +403,15 @@ def test_another_rows_picture_is_none_of_this_row(tmp_path, open_context):
     items = [{"key": f"z{place:03}", "url": f"https://pics.example/{place}.png"} for place in range(300)]
     with pictured(tmp_path, items) as agent:
         context = open_context(agent, "https://pics.example")
+        context.watch.expected.append("ERR_FAILED")
         page = context.new_page()
-        page.route("https://pics.example/**", lambda route: route.fulfill(content_type="image/png", body=png(60, 40)))
+        held = []
+        number = lambda route: int(re.search(r"(\d+)[.]png", route.request.url)[1])  # noqa: E731
+        page.route("https://pics.example/**", lambda route: held.append(route) if number(route) >= 100
+                   else route.fulfill(content_type="image/png", body=png(60, 40)))  # fmt: skip
         page.goto(agent.url)
         grid = page.locator(".list .grid")
-        expect(row(page, "photos/z005").locator("img.small")).to_be_visible()
+        until(lambda: page.wait_for_timeout(20) or row(page, "photos/z005").locator("img.small").evaluate("node => node.naturalWidth === 60"), "a picture")
         for part in (0.5, 1, 0.2, 0):
             grid.evaluate("(node, part) => { node.scrollTop = part * node.scrollHeight }", part)
             page.wait_for_timeout(100)
@@ -416,3 +420,11 @@ def test_another_rows_picture_is_none_of_this_row(tmp_path, open_context):
                     .map(row => [row.querySelector(".rest").textContent, row.querySelector("img").src])"""
             ):
                 assert source == f"https://pics.example/{int(text[1:])}.png", (text, source)
+            # Nor is it seen while this row's own has yet to come.
+            wrong = page.evaluate(
+                """() => [...document.querySelectorAll(".list .rows .row:not([hidden]) img.small:not([hidden])")]
+                    .filter(node => Number(/([0-9]+)[.]png/.exec(node.src)[1]) >= 100 && node.naturalWidth > 0).map(node => node.src)"""
+            )
+            assert wrong == []
+        for route in held:
+            route.abort()

@@ -101,6 +101,15 @@ def test_one_goes_to_a_time_and_sees_an_hour_or_a_day_at_once(tmp_path, open_pag
         # The cursor stands there, and keys are keys again.
         expect(numbers).to_contain_text("value 5")
         expect(box).not_to_be_focused()
+        # Forward from there is no further than now.
+        page.keyboard.press("@")
+        box.fill("50m")
+        page.keyboard.press("Enter")
+        expect(numbers).to_contain_text("nothing in this window")
+        page.keyboard.press("[")
+        page.keyboard.press("t")
+        expect(graph(page).locator("tbody td:first-of-type")).to_have_text(["9", "7"])
+        page.keyboard.press("t")
         page.keyboard.press("@")
         page.keyboard.press("Escape")
         expect(box).not_to_be_focused()

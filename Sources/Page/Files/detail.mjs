@@ -112,8 +112,8 @@ export function create(context) {
         const { length } = past
         const until = past.series.until + direction * length
         const isWhole = length <= here.length
-        // What the board holds is shown from there.
-        if (direction > 0 && (past.series.until >= here.newest || (isWhole && until > here.newest - here.width - length / 2))) return stayHere()
+        // What the board holds is shown from there; and what was the newest is so but for what came since.
+        if (direction > 0 && ((here.newest - past.series.until) * 10 < length || (isWhole && until > here.newest - here.width - length / 2))) return stayHere()
         goTo(here, Math.min(until, here.newest), length)
         return true
     }
