@@ -57,14 +57,18 @@ def test_has_two_minutes_at_once(open_page):
 
 
 def test_shows_nothing_as_old_that_is_news_in_a_moment(open_page):
-    with AttachedFeed(start=int(time.time() - 60) * 1_000_000) as feed, Agent(f"--attach={feed.path}") as agent:
+    described = {"source": "s", "state": "ok", "since": "2023-11-14T22:13:20.000000Z", "type": "s", "every_s": 10}
+    with AttachedFeed(start=int(time.time() - 60) * 1_000_000, sources=[described]) as feed, Agent(f"--attach={feed.path}") as agent:
         feed.accept()
-        feed.say(feed.value("s/00", 1))
+        # A latency line's time is the agent's, of then.
+        latency = {"type": "latency", "source": "s", "endpoint": "GET http://x", "status": 200, "ms": 1.5}
+        for _ in range(20):
+            feed.say(*(feed.value("s/00", place, text="x" * 100) for place in range(100)), latency)
         feed.now += 60_000_000
         # More than is read in one go.
         feed.say(*(feed.value(f"s/{place % 50 + 1:02}", place, text="x" * 100) for place in range(5_000)), feed.value("s/00", 2))
         until(lambda: b'"value":2,' in agent.get("snapshot")[2] or b'value\\":2,' in agent.get("snapshot")[2], "the lines")
-        note = """new MutationObserver(() => { window.wasOld ||= document.querySelector(".row.stale") !== null })
+        note = """new MutationObserver(() => { window.wasOld ||= document.querySelector(".row.stale, .row.ill, .chips .late") !== null })
             .observe(document, { subtree: true, childList: true, attributes: true })"""
         page = open_page(agent, script=note)
         expect(amount(page, "s/00")).to_have_text("2")

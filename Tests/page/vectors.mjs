@@ -6,6 +6,7 @@ import { Board } from "../../Sources/Page/Files/board.mjs"
 import { AgentClock } from "../../Sources/Page/Files/windows.mjs"
 import { csv } from "../../Sources/Page/Files/export.mjs"
 import { FibonacciRuns } from "../../Sources/Page/Files/fibonacci.mjs"
+import { FeedRows, keyOf } from "../../Sources/Page/Files/feed.mjs"
 import { rowsOf } from "../../Sources/Page/Files/fields.mjs"
 import * as format from "../../Sources/Page/Files/format.mjs"
 import { readLine } from "../../Sources/Page/Files/line.mjs"
@@ -135,6 +136,7 @@ function order(vector) {
             if (is !== Math.sign(place - other)) return `${JSON.stringify(name)} against ${JSON.stringify(second)} is ${is}`
         }
     }
+    if (vector.cases !== undefined) return feedRows(vector)
     const board = new Board()
     const order = new ListOrder()
     return first(vector.steps ?? [], step => {
@@ -144,6 +146,18 @@ function order(vector) {
         if (step.within === undefined) return [order.rows.map(row => shownRow(row, order, board, now ?? board.clock)), step.rows]
         const { source } = board.series[board.seriesNamed(step.within)]
         return [order.within(source).map(index => board.series[index].name), step.series]
+    })
+}
+
+function feedRows(vector) {
+    const board = new Board()
+    for (const line of vector.lines) if (!board.apply(line)) return `no line: ${line}`
+    return first(vector.cases, ({ about, rows, ...choice }) => {
+        const made = new FeedRows(choice)
+        made.update(board.lines)
+        const shown = lines => lines.length === 1 ? lines[0].sequence
+            : { source: lines[0].source, from: lines[0].sequence, items: lines.length, keys: lines.slice(0, 3).map(keyOf) }
+        return [made.rows.map(shown), rows]
     })
 }
 

@@ -216,7 +216,7 @@ const isData = ({ type, series }) => series !== null && type !== "window"
 
 /**
  * The rows of lines, each an array of them: data lines of one source with consecutive numbers, and no series twice, are one row if there
- * are as many. `type` and `source` are the only ones, "" for all. The twin of Sources/Terminal/View/FeedRows.swift.
+ * are as many. `type` and `source` are the only ones, "" for all. The twin of Sources/Terminal/View/FeedRows.swift, held to Tests/Vectors/order.
  */
 export class FeedRows {
     #groups = []
@@ -268,10 +268,12 @@ const rowsOf = groups => groups.flatMap(({ lines }) => lines.length < fewest ? l
 /** What tells a row from any other; another once a line was added to it. */
 const nameOf = lines => `${lines[0].sequence}+${lines.length}`
 
+/** The key of an item: the name of its series behind that of its source. */
+export const keyOf = ({ series, source }) => series.startsWith(source + "/") ? series.slice(source.length + 1) : series
+
 /** What is said of lines of several series of a source. */
 function sayAll(lines) {
-    const keys = lines.slice(0, mostNamed).map(({ series, source }) => series.startsWith(source + "/") ? series.slice(source.length + 1) : series)
-    return [`${lines.length} items`, keys.join(", ") + (lines.length > mostNamed ? ", …" : "")]
+    return [`${lines.length} items`, lines.slice(0, mostNamed).map(keyOf).join(", ") + (lines.length > mostNamed ? ", …" : "")]
 }
 
 /** What a line is about: a series, or a kind of line and its source. */

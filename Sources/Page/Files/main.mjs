@@ -209,7 +209,6 @@ const context = {
     /** How a source does, as the screen shows it: not well while nothing comes. */
     stateOf(source) {
         const state = stateOf(source, now, context.width)
-        if (state === "late" && isBehind()) return "well"
         return state === "well" && context.isLost ? "late" : state
     },
     isStaleAt: (time, source) => !isBehind() && isStale(board.describedSource(source), time, now, context.width),
@@ -483,7 +482,7 @@ function draw() {
     frame = 0
     drawn = performance.now()
     now = paused !== null ? paused.now : recorded !== null ? board.clock ?? 0 : clock.time(localTime())
-    const lateAt = isBehind() || context.isLost || context.isAwayBehind(now) ? null : now
+    const lateAt = context.isLost || context.isAwayBehind(now) ? null : now
     order.update(board, context.sort, context.screen === "feed" ? "" : context.filter, folds, lateAt)
     const screen = screens[context.screen]
     if (context.screen === "detail") {
