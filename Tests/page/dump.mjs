@@ -18,7 +18,7 @@ function series(board, index, width, from, to) {
     const { name, source, count, newest, events, event, goneAt, windows } = board.series[index]
     const points = board.points(index)
     const all = Array.from({ length: points.count }, (_, k) => [points.time(k), points.value(k), points.sequence(k)])
-    const said = event && [event.time, event.sequence, event.value, event.text, event.data, event.isCut, ...(event.word ? [event.word, event.since] : [])]
+    const said = event && [event.time, event.sequence, event.value, event.text, event.data, event.isCut, ...(event.word === null ? [] : [event.word, event.since])]
     return {
         name, source, count, events, newest: newest && point(newest), event: said, trimmed: board.isTrimmed(index),
         ...(goneAt !== null && { gone: goneAt }),
