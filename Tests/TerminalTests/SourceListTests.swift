@@ -398,4 +398,51 @@ extension FeedScript {
             }
         }
     }
+
+    /// Frames are paced: keys may come between the greeting of another run and the first frame of it.
+    @Test(arguments: ["n", "2", "3", "4", "s", "r", "l", "h", "j", "k", "S", "y", "+", "]", "\r"])
+    func aKeyBeforeTheFirstFrameOfAnotherRunIsTaken(key: String) {
+        for chosen in [ListRow.trouble(1), .heading(1), .series(2)] {
+            var script = FeedScript()
+            script.hello()
+            script.list(["a", "b"])
+            for name in ["x", "y", "z"] { script.data("a", key: name, 1) }
+            script.fail("b", Failure(.dns, "no address"))
+            _ = script.frame()
+            script.view.state.selected = chosen
+            _ = script.frame()
+            script.hello(run: "2")
+            if key == "\r" { script.press(.enter) } else { script.type(key) }
+            _ = script.frame()
+            script.press(.enter)
+            #expect(!script.frame().text().isEmpty)
+        }
+    }
+
+    @Test func aFailingSourceWithoutSeriesLeavesDetailToAnother() {
+        var script = FeedScript()
+        script.hello()
+        script.list(["a", "b"])
+        script.data("a", key: "x", 1)
+        script.fail("b", Failure(.dns, "no address"))
+        _ = script.frame()
+        script.view.state.selected = .trouble(1)
+        script.press(.enter)
+        #expect(script.view.state.screen == .list)
+        script.type("2")
+        #expect(script.frame().text().holds("a/x"), "\(script.frame().text())")
+    }
+
+    @Test func aSourceOfManyTextsStaysFolded() {
+        var script = FeedScript()
+        script.hello()
+        script.list(["dogs", "fact"])
+        script.data("fact", 1)
+        for place in 0..<9 { script.data("dogs", key: "\(place)", text: "a dog") }
+        #expect(!script.frame().text().holds("a dog"))
+        // Fewer texts, a value: rows do not come by themselves.
+        script.data("dogs", key: "0")
+        script.data("dogs", key: "1", 3)
+        #expect(!script.frame().text().holds("a dog"))
+    }
 }

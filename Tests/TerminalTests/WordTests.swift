@@ -131,4 +131,38 @@ import Testing
         script.data("s", key: "c", text: "back")
         #expect(!script.frame().text().holds("gone"))
     }
+
+    @Test func aWordThatIsNotInTheListLeavesTheLastOne() {
+        var script = status()
+        script.data("status", key: "Web", text: "under_maintenance")
+        let line = script.lines().first { $0.holds("status/Web") } ?? ""
+        #expect(line.holds("████") && line.holds(" outage ") && !line.holds("for "), "\(line)")
+        script.data("status", key: "Web", 7)
+        #expect(script.lines().contains { $0.holds("status/Web") && $0.holds(" 7 ") })
+    }
+
+    @Test func theFeedHasWordsAndNotTheirNumbers() {
+        var script = status()
+        script.type("4")
+        let text = script.frame().text()
+        #expect(text.holds("outage") && text.holds("operational"), "\(text)")
+    }
+
+    @Test(arguments: [1, 15, 60, 3_600, 2_000_000_000]) func aWindowAheadOfTheClockIsNotPainted(seconds: Int) {
+        var script = FeedScript()
+        script.hello()
+        script.list(["s"])
+        script.now = script.now + .milliseconds(500)
+        let now = script.now
+        script.word("s", "a", 1, "true", since: now)
+        script.now = now + .seconds(seconds)
+        script.word("s", "a", 0, "false", since: script.now)
+        script.now = now
+        script.choose("s/a")
+        script.press(.enter)
+        for width in ["", "+", "-", "-", "-"] {
+            script.type(width)
+            #expect(script.frame().text().holds("s/a"))
+        }
+    }
 }

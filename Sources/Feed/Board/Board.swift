@@ -23,8 +23,9 @@ package import Reactor
 ///    `texts`. A data line with a value is also a point of its series, a latency line one of `latency:SOURCE` (its `ms`), a
 ///    memory line one of `memory:SOURCE` (its `rss_bytes`), a progress line with `items` one of `count:SOURCE`. A progress
 ///    line sets `goneAt` of the series that it names in `gone` (by the key behind its source's name and a `/`) to its
-///    time; any data line of a series clears it. A point that is not later than `clock` minus the history (the hello's, or 120 s; see rule 5) is not kept. See `BoardHistories` for the
-///    bounds. `newest` is the latest point by time, then number, kept or not.
+///    time; any data line of a series clears it. `lastWord` is the word of the newest event with a value. A point that is
+///    not later than `clock` minus the history (the hello's, or 120 s; see rule 5) is not kept. See `BoardHistories` for
+///    the bounds. `newest` is the latest point by time, then number, kept or not.
 /// 5. **Window lines** replace the one with the same start unless that has a higher revision. One of another width than
 ///    those kept for the series replaces them all. A new one removes those that ended no later than `clock` minus the
 ///    history, except the last. The history is the hello's; for a source with a period longer than the hello's interval
@@ -477,6 +478,7 @@ package struct Board: Sendable {
             }
         }
         series[index].event = event
+        if data.value != nil { series[index].lastWord = data.word }
         eventData.replace(index, old: old?.data?.count ?? 0, by: event.data?.count)
         eventTexts.replace(index, old: old?.text?.utf8.count ?? 0, by: event.text?.utf8.count)
         while let oldest = eventData.removeOldest(above: limits.data) { leaveOut(\.data, of: oldest) }

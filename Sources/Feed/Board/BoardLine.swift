@@ -13,6 +13,8 @@ package struct BoardLine: Sendable, Equatable {
     /// A data line's value, a window's last, a latency's ms, a memory's rss_bytes, a progress's done, a recovered
     /// line's down_s, a restart's last_seq, a lost line's number of lines.
     package var value: Double?
+    /// The word that a data line's value stands for.
+    package var word: String?
     /// A data line's text, an error's message, a latency's endpoint, a restart's last_run, a peer's state.
     package var text: String?
     /// An error's code, a restart's ended.
@@ -26,7 +28,7 @@ package struct BoardLine: Sendable, Equatable {
         switch line.body {
         case .data(let data):
             series = data.series
-            value = data.value
+            (value, word) = (data.value, data.word)
             text = data.text
         case .latency(let sample):
             kind = .latency

@@ -10,6 +10,8 @@ package struct BoardSeries: Sendable, Equatable {
     package internal(set) var newest: BoardPoint?
     /// The newest data line, with or without a value; nil for series of latencies, memory and counts.
     package internal(set) var event: BoardEvent?
+    /// The word of its newest event that has a value; nil if that has none.
+    package internal(set) var lastWord: String?
     /// When a complete answer of its source came that no longer had it; nil again by the next data line.
     package internal(set) var goneAt: Timestamp?
     /// The number of its data lines in this run, with or without a value.

@@ -27,7 +27,7 @@ package struct SourceDescription: Sendable, Equatable {
     package var takesN: Bool
     package var rhythm: Rhythm
     /// How long a line of it is kept for late readers, by the line's time, while it is its series' newest. Nil to forget
-    /// what three complete answers did not contain, or, without such answers, what is a day old.
+    /// what a complete answer does not contain, or, without such answers, what is a day old.
     package var keep: Duration?
     /// The fleet's agent whose feed this source is; nil for any other source.
     package var agent: String?

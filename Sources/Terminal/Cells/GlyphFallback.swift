@@ -20,7 +20,7 @@ enum GlyphFallback {
             Array("AAAAAAACEEEEIIIIDNOOOOOxOUUUUYTsaaaaaaaceeeeiiiidnooooo/ouuuuyty".utf8)[Int(glyph - 0xC0)]
         case 0xB7, 0x2219: UInt8(ascii: ".")
         case 0x2022, 0x25CF: UInt8(ascii: "*")
-        case 0x25CB, 0x25E6: UInt8(ascii: "o")
+        case 0x25CB, 0x25D0, 0x25E6: UInt8(ascii: "o")
         case 0x2715: UInt8(ascii: "x")
         case 0xB5, 0x3BC: UInt8(ascii: "u")
         case 0xB2: UInt8(ascii: "2")

@@ -40,7 +40,7 @@ extension Painter {
             if grid.columns >= 60 { right.append((" " + look.name, look.style)) }
         }
         if let arrow = look.arrow { right.append((" \(Character(arrow.glyph))", arrow.style)) }
-        if look.series.event?.word != nil, grid.columns >= 40 { right.append(("  " + look.change, theme.muted)) }
+        if look.series.lastWord != nil, grid.columns >= 40 { right.append(("  " + look.change, theme.muted)) }
         if !look.gone.isEmpty {
             right.append(("  " + look.gone, theme.warning))
         } else if !look.age.isEmpty {

@@ -100,7 +100,7 @@ extension Painter {
         case "agent": return name + [("how the agent is doing: see Metrics", theme.faint)]
         default:
             var pieces = name
-            if line.value != nil { pieces.append((quantity, theme.title)) }
+            if line.value != nil { pieces.append((line.word ?? quantity, theme.title)) }
             if let text = line.text { pieces.append(((line.value == nil ? "" : "  ") + text, style)) }
             return pieces
         }

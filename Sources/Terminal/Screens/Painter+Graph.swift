@@ -101,7 +101,7 @@ extension Painter {
         let hasNumbers = area.count >= 5
         var rows =
             area.lowerBound..<max(area.upperBound - (hasTime ? 2 : 0) - (hasNumbers ? 1 : 0), area.lowerBound + 1)
-        let isWord = series.event?.word != nil
+        let isWord = series.lastWord != nil
         if isWord { rows = rows.prefix(3) }
         let axis = ValueAxis(
             model.samples.flatMap { [$0.minimum, $0.maximum] }, fixed: state.range, isLog: state.isLog,
@@ -148,8 +148,9 @@ extension Painter {
         for window in model.windows {
             let first = max(frame.left + frame.x(window.start.microseconds) / 2, free)
             let last = frame.left + frame.x(window.start.microseconds.addingSaturated(window.width)) / 2
+            // A window ahead of the clock may lie behind the graph's end.
+            guard first < frame.left + frame.columns else { continue }
             let columns = first..<min(max(last, first + 1), frame.left + frame.columns)
-            guard !columns.isEmpty else { continue }
             if first > free, end > .min {
                 for column in free..<first { grid.put(glyph: "·", row: middle, column: column, style: theme.faint) }
             }
@@ -358,7 +359,7 @@ extension Painter {
         _ series: BoardSeries, _ model: GraphModel, _ frame: GraphFrame, row: Int
     ) {
         let windows = model.windows
-        let isWord = series.event?.word != nil
+        let isWord = series.lastWord != nil
         func text(_ value: Double) -> String {
             series.word(for: value, bands(series)) ?? Quantity(value, series.kind, unit: unit(series)).text
         }

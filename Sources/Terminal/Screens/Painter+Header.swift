@@ -124,7 +124,7 @@ extension Painter {
 
     /// A source's state and its age or progress.
     private func pieces(_ source: BoardSource) -> [Piece] {
-        let mark = SourceRow.Mark(source, at: agentNow, window: .microseconds(width))
+        let mark = SourceRow.Mark(source, at: agentNow, window: board.interval)
         let isQuiet = mark == .starting || mark == .late || isLost
         let name = mark == .failing ? theme.bad : isQuiet ? theme.muted : theme.text
         var pieces: [Piece] = [(mark.rawValue + " ", style(mark)), (source.name, name)]

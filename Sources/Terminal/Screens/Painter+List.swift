@@ -268,7 +268,7 @@ extension Painter {
                     let place = scale?.index(of: value)
                     var style = scale.map { theme.band($0.bands[$0.index(of: value)]) } ?? theme.accent
                     var level = level
-                    if item.series.event?.word != nil {
+                    if item.series.lastWord != nil {
                         let isOff = scale == nil && value == 0
                         level = Sparkline.level(ofBand: place ?? (isOff ? 0 : 1), of: scale?.bands.count ?? 2)
                         if isOff { style = theme.faint }

@@ -208,13 +208,13 @@ struct Painter {
         case .heading(let index):
             let group = order.groups[index]
             let source = group.source.map { board.sources[$0] }
-            let heading = SourceRow(heading: group, of: source, at: agentNow, window: .microseconds(width))
+            let heading = SourceRow(heading: group, of: source, at: agentNow, window: board.interval)
             return .source(heading, isFolded: group.isFolded && state.filter.isEmpty)
         case .series(let index):
             let source = order.isHeading(index) ? board.describedSource(board.series[index].source) : nil
             return .series(
                 look(at: index),
-                mark: source.map { SourceRow.Mark($0, at: agentNow, window: .microseconds(width)) })
+                mark: source.map { SourceRow.Mark($0, at: agentNow, window: board.interval) })
         }
     }
 

@@ -48,7 +48,7 @@ struct SourceRow: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - source: the group's source; nil for latencies, counts and memory, or while it is unknown.
-    ///   - window: the width of the windows on the screen.
+    ///   - window: the width of the agent's windows.
     init(heading group: ListOrder.Group, of source: BoardSource?, at now: Timestamp, window: Duration) {
         name = group.isOthers ? "latency, counts, memory" : group.name
         let (matched, all) = (group.matched.count, group.members.count)
@@ -61,7 +61,7 @@ struct SourceRow: Sendable, Equatable {
 }
 
 extension SourceRow.Mark {
-    /// - Parameter window: the width of the windows on the screen.
+    /// - Parameter window: the width of the agent's windows.
     init(_ source: BoardSource, at now: Timestamp, window: Duration) {
         switch source.state {
         case .starting: self = .starting

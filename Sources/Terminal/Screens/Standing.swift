@@ -14,7 +14,7 @@ struct Standing: Equatable {
         case better, worse
     }
 
-    /// The word that the newest value stands for, and since when the series has it.
+    /// The word that the newest value stands for, and since when the series has it, if it has it still.
     private(set) var word: String?
     private var since: Timestamp?
     /// When a complete answer of its source no longer had it; nil while it is there.
@@ -37,7 +37,8 @@ struct Standing: Equatable {
     init(_ series: BoardSeries, _ scale: BandScale?, _ windows: [BoardWindow], width: Int64) {
         goneAt = series.goneAt
         guard let newest = series.newest else { return }
-        (word, since) = (series.event?.word, series.event?.since)
+        // An unknown word has no value: the last one stays, as of an unknown time.
+        (word, since) = (series.lastWord, series.event?.since)
         let index = Window.index(of: newest.time, width: width)
         let before = windows.last { Window.index(of: $0.start, width: width) < index }
         // The number of a word means nothing to a person.
@@ -83,7 +84,7 @@ struct Standing: Equatable {
 extension BoardSeries {
     /// The word for a value of a series whose newest value has one.
     func word(for value: Double, _ scale: BandScale?) -> String? {
-        guard event?.word != nil else { return nil }
+        guard lastWord != nil else { return nil }
         return scale.map { $0.bands[$0.index(of: value)].name } ?? (value != 0 ? "true" : "false")
     }
 

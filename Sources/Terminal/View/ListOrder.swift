@@ -39,7 +39,8 @@ struct ListOrder: Sendable {
         fileprivate(set) var matched: [Int32] = []
         /// What a person chose.
         fileprivate var choice: Bool?
-        fileprivate var hasValue = false
+        /// Whether it starts folded; nil until that is known.
+        fileprivate var start: Bool?
         /// Whether its only series is called like the source itself, and so needs no heading above it.
         fileprivate(set) var isHeading = false
 
@@ -75,6 +76,8 @@ struct ListOrder: Sendable {
     private var key = Key.source
     private var folds: [String: Bool] = [:]
     private var lastSequence = -1
+    /// The newest line when it was looked at which groups start folded.
+    private var seen = -1
 
     /// Updates the order after changes of the board or of what a person chose.
     ///
@@ -101,11 +104,17 @@ struct ListOrder: Sendable {
             lastSequence = board.lastSequence
             sort(board)
         }
+        if isGrown || seen != board.lastSequence {
+            seen = board.lastSequence
+            for index in groups.indices.dropFirst() where groups[index].start == nil {
+                groups[index].start = startsFolded(groups[index], board)
+            }
+        }
         if folds != self.folds || isGrown {
             self.folds = folds
             for index in groups.indices { groups[index].choice = folds[groups[index].name] }
         }
-        let isFoldedAnew = fold(board)
+        let isFoldedAnew = fold()
         let hadHeadings = hasHeadings
         hasHeadings = key == .source && needsHeadings(board)
         let found = self.troubles(board, lateAt: lateAt)
@@ -206,29 +215,27 @@ struct ListOrder: Sendable {
     // MARK: Headings
 
     /// Folds and unfolds groups; returns whether any changed.
-    private mutating func fold(_ board: Board) -> Bool {
+    private mutating func fold() -> Bool {
         var isChanged = false
         for index in groups.indices {
-            let isFolded = groups[index].choice ?? startsFolded(index, board)
+            let isFolded =
+                groups[index].choice ?? groups[index].start
+                ?? (index == Self.others && groups[index].members.count > Self.mostUnfolded)
             isChanged = isChanged || isFolded != groups[index].isFolded
             groups[index].isFolded = isFolded
         }
         return isChanged
     }
 
-    /// Many texts without a value, or many latencies, counts and memory.
-    private mutating func startsFolded(_ index: Int, _ board: Board) -> Bool {
-        guard groups[index].members.count > Self.mostUnfolded, !groups[index].hasValue else { return false }
-        if index == Self.others { return true }
+    /// Whether a source's series start folded: many texts without a value do. It stays so when a value or fewer texts
+    /// follow, or rows would come and go by themselves. Nil while there are few texts and no value.
+    private func startsFolded(_ group: Group, _ board: Board) -> Bool? {
         var texts = 0
-        for member in groups[index].members {
-            if board.series[Int(member)].newest != nil {
-                groups[index].hasValue = true
-                return false
-            }
+        for member in group.members {
+            if board.series[Int(member)].newest != nil { return false }
             if board.series[Int(member)].event?.text != nil { texts += 1 }
         }
-        return texts > Self.mostUnfolded
+        return texts > Self.mostUnfolded ? true : nil
     }
 
     /// Of several listed sources with data, one has more than one series.

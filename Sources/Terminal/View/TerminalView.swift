@@ -118,6 +118,7 @@ package struct TerminalView: Sendable {
     private mutating func forgetSeries() {
         paused = nil
         past = nil
+        order = ListOrder()
         state.selected = nil
         state.scrub = nil
         state.detailTop = 0
@@ -144,6 +145,7 @@ package struct TerminalView: Sendable {
         order.update(
             board, key: state.sort, filter: ListFilter(state.screen == .feed ? "" : state.filter), folds: state.folds,
             lateAt: canBeLate ? agentNow : nil)
+        if let index = state.series, !board.series.indices.contains(index) { state.selected = nil }
         if state.screen == .detail { chooseSeries() }
         let series = state.screen == .detail ? chosen : nil
         if state.screen == .detail, let event = series?.event, fields.sequence != event.sequence {
@@ -553,7 +555,9 @@ package struct TerminalView: Sendable {
         {
             return index
         }
-        return chosenRow.flatMap { order.firstSeries(of: order.rows[$0], shown) }
+        return
+            (chosenRow.flatMap { order.firstSeries(of: order.rows[$0], shown) } ?? order.series.first.map { Int($0) })
+            .flatMap { shown.series.indices.contains($0) ? $0 : nil }
     }
 
     private var chosen: BoardSeries? { chosenIndex.map { shown.series[$0] } }
