@@ -109,6 +109,13 @@ import Testing
         script.pass(15)
         script.data("s", 50)
         #expect(script.frame().text().holds("value 20"), "\(script.frame().text())")
+        // A chosen span that is too short for it is given up.
+        script.type("[[")
+        #expect(script.view.state.span == .seconds(30))
+        go(&script, "20")
+        #expect(script.view.state.span == .seconds(30))
+        go(&script, "60")
+        #expect(script.view.state.span == nil)
         // From there on by keys, and back to none.
         script.press(.right)
         #expect(script.view.state.scrubTime == nil && script.view.state.scrub != nil)
