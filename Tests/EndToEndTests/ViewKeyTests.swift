@@ -10,7 +10,7 @@ import Testing
     func showsItsScreensAtAnySize(columns: Int, rows: Int) async throws {
         try await Stage.run { stage in
             let screen = try await ViewScreen(stage, Self.demo, columns: columns, rows: rows)
-            try await screen.wait(for: "fact ")
+            try await screen.wait(for: #"● fact .*\d"#)
             // From screen to screen and round, in both directions.
             try await screen.type("\t", for: columns < 60 ? "^ Detail" : "fact .*ago")
             try await screen.type("\t", for: columns < 60 ? "^ Metrics" : "Endpoints")
