@@ -42,10 +42,25 @@ test("the choice of a row goes to its heading when that is folded, and back to t
     assert.equal(order.place(heading), 0)
     order.update(board, "source", "b/", new Map([["a", true]]))
     assert.equal(order.place(1), 0)
-    assert.equal(order.firstSeries(heading), undefined)
+    assert.equal(order.firstSeries(heading), 2)
     order.update(board, "source", "nothing")
     assert.equal(order.place(1), -1)
-    assert.equal(order.firstSeries(null), undefined)
+    for (const row of [null, heading, board.sources[0]]) assert.equal(order.firstSeries(row), undefined)
+})
+
+test("a source without a series leads to the first of all", () => {
+    const failing = { source: "none", state: "failing", since: stamp(0), code: "dns" }
+    const board = boardOf(stats("b", "a").replace(/]}$/, `,${JSON.stringify(failing)}]}`), data(1, "a", "a/1"), data(2, "b", "b/1"), data(3, "b", "b/2"))
+    const order = new ListOrder()
+    order.update(board, "source", "")
+    const [source] = order.rows
+    assert.equal(source, board.describedSource("none"))
+    assert.equal(order.firstSeries(source), 1)
+    assert.equal(order.firstSeries(board.describedSource("a")), 0)
+    order.update(board, "source", "", new Map([["b", true]]))
+    assert.equal(order.firstSeries(source), 1)
+    order.update(board, "source", "none")
+    assert.deepEqual([order.rows, order.firstSeries(source)], [[source], undefined])
 })
 
 test("10,000 sources have a heading each, and a frame without news makes no row anew", () => {

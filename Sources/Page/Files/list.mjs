@@ -372,8 +372,10 @@ export function create(context) {
     /** What Enter and a click do: headings are folded and unfolded, and whatever else leads to a series. */
     function enter() {
         const chosen = current()
+        const source = context.board.series[context.series]?.source
         if (chosen instanceof Group) context.fold(chosen, !chosen.isFolded)
-        else if (context.series !== undefined) context.open()
+        // A source without a series leads into none, and least into another's.
+        else if ((chosen?.name ?? source) === source) context.open()
     }
 
     /** Unfolds a heading, or folds it; says whether one is chosen. */

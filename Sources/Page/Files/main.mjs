@@ -487,7 +487,7 @@ function draw() {
     const screen = screens[context.screen]
     if (context.screen === "detail") {
         // No one in particular is waited for: it is the topmost once there is one.
-        if (wanted === null && order.series.length > 0) visit()
+        if (wanted === null && context.series !== undefined) visit()
         if (wanted !== null) context.selected = board.seriesNamed(wanted) ?? null
     }
     header.update(board, now)

@@ -310,11 +310,12 @@ export class ListOrder {
         return found < 0 ? Math.min(0, this.rows.length - 1) : found
     }
 
-    /** The series that a row leads to: its own, or the first of its group or source; undefined when there is none. */
+    /** The series that a row leads to: its own, or the first of its group or source, else of all; undefined when there is none. */
     firstSeries(row) {
-        if (typeof row === "number" || row === null) return row ?? this.series[0]
-        const group = this.#groupFor(row)
-        return this.series.find(index => this.#groupOf[index] === group) ?? (row instanceof Group ? undefined : this.within(row.name)[0])
+        if (typeof row === "number") return row
+        const group = row && this.#groupFor(row)
+        return this.series.find(index => this.#groupOf[index] === group)
+            ?? (row === null || row instanceof Group ? undefined : this.within(row.name)[0]) ?? this.series[0]
     }
 
     #groupFor(row) {
