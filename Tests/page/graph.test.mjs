@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { BandScale } from "../../Sources/Page/Files/bands.mjs"
 import { Board } from "../../Sources/Page/Files/board.mjs"
 import {
-    axisOf, bandPlaces, graphModel, lastOfWindows, nearest, runPath, summary, timeMarks, unbroken,
+    axisOf, bandPlaces, blocksOf, graphModel, lastOfWindows, nearest, runPath, summary, timeMarks, unbroken,
 } from "../../Sources/Page/Files/graph.mjs"
 
 const second = 1e6
@@ -169,4 +169,14 @@ test("the greatest numbers are on the axis, whose marks can be written", () => {
             assert.ok(axis.marks.length > 0 && axis.marks.every(({ value, text }) => Number.isFinite(value) && !/∞|–/.test(text)))
         }
     }
+})
+
+test("blocks of words end where the graph does, also when the agent's clock is ahead", () => {
+    const windows = [0, 10, 30, 40, 50, 60].map(start => ({ start }))
+    const { blocks, missing } = blocksOf({ windows, width: 10, start: 13, end: 45 })
+    assert.deepEqual(blocks.map(({ window, from, until }) => [window.start, from, until]), [[10, 13, 20], [30, 30, 40], [40, 40, 45]])
+    assert.deepEqual(missing, [25])
+    assert.deepEqual(blocksOf({ windows: windows.slice(4), width: 10, start: 0, end: 50 }), { blocks: [], missing: [] })
+    const far = [{ start: 0 }, { start: 1e6 }]
+    assert.equal(blocksOf({ windows: far, width: 1, start: 0, end: 2e6 }).missing.length, 500)
 })

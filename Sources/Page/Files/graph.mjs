@@ -117,6 +117,24 @@ export function bandPlaces(scale, axis) {
 /** The places of all bands, from 0 at the bottom to 1 at the top, each of the same height. */
 const evenPlaces = ({ bands }) => bands.map((band, place) => ({ band, low: place / bands.length, high: (place + 1) / bands.length }))
 
+/** The dots of a strip; where more windows are empty, the later ones have none. */
+const mostDots = 500
+
+/** Which windows of words are in sight, `{window, from, until}` each, and the middles of those (`missing`) in which nothing came. */
+export function blocksOf({ windows, width, start, end }) {
+    const blocks = []
+    const missing = []
+    let next = Infinity
+    for (const window of windows) {
+        // An agent whose clock is ahead says what is yet to come.
+        if (window.start >= end) break
+        for (; next < window.start && missing.length < mostDots; next += width) missing.push(next + width / 2)
+        next = window.start + width
+        if (next > start) blocks.push({ window, from: Math.max(window.start, start), until: Math.min(next, end) })
+    }
+    return { blocks, missing }
+}
+
 /** The least, the mean and the greatest of what windows hold, and how many values that is; null where there is none. */
 export function summary(windows) {
     if (windows.length === 0) return null
@@ -342,20 +360,17 @@ export function createGraph() {
     function drawBlocks(x, top, bottom) {
         const blocks = []
         if (looks.isWord) {
-            const { windows, width } = model
+            const { blocks: places, missing } = blocksOf(model)
             const high = Math.min((bottom - top) / 2, size.font * 5)
             const y = round((top + bottom - high) / 2)
-            let next = Infinity
-            const dots = []
-            for (const window of windows) {
-                for (; next < window.start && dots.length < 500; next += width) dots.push(`M${round(x(next + width / 2))} ${round((top + bottom) / 2)}h0`)
-                next = window.start + width
-                const from = Math.max(x(window.start), geometry.left)
-                const block = svg("rect", { class: "graph-block", x: round(from), y, width: Math.max(round(Math.min(x(next), geometry.right) - from) - 0.5, 0.5), height: high })
+            for (const { window, from, until } of places) {
+                const width = Math.max(round(x(until) - x(from)) - 0.5, 0.5)
+                const block = svg("rect", { class: "graph-block", x: round(x(from)), y, width, height: high })
                 if (looks.scale) setInk(block, looks.scale.bands[looks.scale.index(window.last)].color)
                 else setClass(block, "off", window.last === 0)
                 blocks.push(block)
             }
+            const dots = missing.map(time => `M${round(x(time))} ${round((top + bottom) / 2)}h0`)
             blocks.push(svg("path", { class: "graph-missing", d: dots.join("") }))
         }
         parts.blocks.replaceChildren(...blocks)
