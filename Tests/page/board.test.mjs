@@ -180,6 +180,19 @@ test("no clock is known before a line", () => {
     assert.ok(clock.isKnown && clock.time(7) === 12)
 })
 
+test("the last word stays while events have no value, and goes with a number", () => {
+    const board = new Board()
+    const word = (name, seconds) => `"value":1,"word":"${name}","since":"${new Date(1_772_366_400_000 + seconds * 1000).toISOString()}"`
+    const steps = [
+        [1, word("on", 1), "on"], [2, '"text":"odd"', "on"], [1, '"value":2', "on"], [3, word("off", 3), "off"], [4, '"value":3', null],
+        [2, word("on", 2), null], [5, '"text":"odd"', null], [4.5, word("on", 4.5), null], [6, word("on", 6), "on"],
+    ]
+    for (const [place, [seconds, more, should]] of steps.entries()) {
+        assert.ok(board.apply(data(place + 1, seconds, "fact", more)))
+        assert.strictEqual(board.series[0].lastWord, should, `step ${place}`)
+    }
+})
+
 test("paced time goes on at its rate, from where it was", () => {
     const paced = new PacedTime()
     assert.equal(paced.at(1_000), 1_000)

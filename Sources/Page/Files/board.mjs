@@ -97,7 +97,7 @@ export class Board {
         this.lastSequence = 0
         /** The agent's time, as the newest line tells. */
         this.clock = null
-        /** In the order of their first line; each has name, source, kind, newest, event, goneAt, events, count, windows and span. */
+        /** In the order of their first line; `lastWord` is what the newest value stands for, also while newer events have no value. */
         this.series = []
         this.dataLeftOut = 0
         this.refusedSeries = 0
@@ -355,6 +355,8 @@ export class Board {
             }
         }
         series.event = event
+        // A word that nobody knows is a text without a value: the one before holds until there is a number.
+        if (event.value !== null) series.lastWord = event.word
         eventData.replace(index, lengthOf(old?.data), bytes)
         eventTexts.replace(index, lengthOf(old?.text), text === null ? null : utf8Length(text))
         this.#leaveOut(eventData, this.limits.data, "data")
@@ -595,7 +597,10 @@ export class Board {
         }
         this.#state.nameBytes += bytes
         const kind = seriesKind(name)
-        this.series.push({ name, source, kind, newest: null, event: null, goneAt: null, events: 0, count: 0, windows: [], span: this.#span(source) })
+        this.series.push({
+            name, source, kind, newest: null, event: null, lastWord: null, goneAt: null, events: 0, count: 0, windows: [],
+            span: this.#span(source),
+        })
         this.#state.seriesByName.set(name, this.series.length - 1)
         return this.series.length - 1
     }

@@ -220,7 +220,7 @@ export function create(context) {
         const hasValues = isKnown && board.series[index].newest !== null
         for (const part of [head, tools, below]) part.hidden = !isKnown
         times.hidden = !hasValues || context.isSnapshot
-        logButton.hidden = !hasValues || (board.series[index].event?.word ?? null) !== null
+        logButton.hidden = !hasValues || board.series[index].lastWord !== null
         for (const part of [graph.element, tableButton, tools.lastElementChild]) part.hidden = !hasValues
         waiting.hidden = board.series.length > 0
         missing.hidden = isKnown || !waiting.hidden
@@ -298,7 +298,7 @@ export function create(context) {
         const looks = {
             name: series.name, kind: series.kind, unit: described?.unit ?? "", newest: series.newest.value,
             scale: series.kind === "data" ? described?.bands ?? null : null, isLog: view.isLog, range: view.range, offset,
-            isWord: (series.event?.word ?? null) !== null, isStale: isStale || context.isLost, isTrimmed: board.isTrimmed(index), now,
+            isWord: series.lastWord !== null, isStale: isStale || context.isLost, isTrimmed: board.isTrimmed(index), now,
         }
         if (past === null) graph.update(graphModel(board, index, { width, start, lastWindow, span: view.span }, now), looks)
         else graph.update(past.series.model(width * Math.ceil(past.length / width / mostWindows)), { ...looks, newest: null, isStale: false, isTrimmed: false, now: past.series.until })

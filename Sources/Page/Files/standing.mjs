@@ -9,10 +9,10 @@ import { firstCharacter } from "./text.mjs"
 export const shapes = 6
 
 /**
- * `quantity` {text, unit} of the newest value, null without one, and `word`, what that stands for, or null; `band` {name, letter, color, place}, null without bands
- * (`color` is null and `place` -1 where only the name is known), and `former`, that of the window before if it is another; `arrow`
- * "↑", "↓" or "", where the number went since then; `course` "good", "bad" or "", whether into a better or a worse band;
- * `change` against the last window before, null without one, and `changeText` as it is shown.
+ * `quantity` {text, unit} of the newest value, null without one, and `word`, what that stands for, or null;
+ * `band` {name, letter, color, place}, null without bands (`color` is null and `place` -1 where only the name is known), and `former`,
+ * that of the window before if it is another; `arrow` "↑", "↓" or "", where the number went since then; `course` "good", "bad" or "",
+ * whether into a better or a worse band; `change` against the last window before, null without one, and `changeText` as it is shown.
  *
  * `windows` are those of the series, ascending, of `width` microseconds.
  */
@@ -23,7 +23,7 @@ export function standing(board, series, windows, width) {
     const source = board.describedSource(series.source)
     const unit = source?.unit ?? null
     result.quantity = quantity(newest.value, series.kind, unit)
-    result.word = series.event?.word ?? null
+    result.word = series.lastWord
     if (result.word !== null) result.quantity = { text: result.word, unit: "", whole: result.word }
     const index = Math.floor(newest.time / width)
     let before = null
@@ -61,7 +61,7 @@ export function standing(board, series, windows, width) {
     return result
 }
 
-/** For how long a series has its word, `for 4m12s`; null where it has none. */
+/** For how long a series has its word, `for 4m12s`; null where it has none, or its newest event has none. */
 export const heldText = ({ event }, now) => (event?.since ?? null) === null ? null : `for ${age(now - event.since)}`
 
 /** Since when a series is gone from its source's answers, `gone 14:03`; null where it is not. */
