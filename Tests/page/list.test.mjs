@@ -2,7 +2,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { Board } from "../../Sources/Page/Files/board.mjs"
-import { FeedRows } from "../../Sources/Page/Files/feed.mjs"
+import { FeedRows, say } from "../../Sources/Page/Files/feed.mjs"
 import { readLine } from "../../Sources/Page/Files/line.mjs"
 import { Group, ListOrder, filterOf } from "../../Sources/Page/Files/order.mjs"
 import { stripPaths, stripSlots } from "../../Sources/Page/Files/sparkline.mjs"
@@ -102,6 +102,13 @@ test("a strip has its blocks at their slots, one path for each colour", () => {
     ])
     // What came before the frame is why nothing in it is missing, and not unknown.
     assert.deepEqual(stripSlots(windows, { ...frame, last: 8, count: 4 }), [true, "·", "·", null])
+})
+
+test("the feed says the word that a value stands for", () => {
+    const word = { value: 0, word: "operational", since: stamp(1) }
+    const board = boardOf(stats("s"), data(1, "s", "s/a", word), data(2, "s", "s/a", { ...word, text: "t" }), data(3, "s", "s/a"), data(4, "s", "s/a", { text: "t" }))
+    assert.deepEqual([...board.lines].map(line => say(board, line)), [["operational", ""], ["operational", "t"], ["1", ""], ["", "t"]])
+    assert.deepEqual([...board.lines].map(({ word }) => word), ["operational", "operational", null, null])
 })
 
 test("lines that came together are one row from the third on, and leave as one", () => {

@@ -718,11 +718,14 @@ function describe(source, { type, unit, bands, valuePointer, takesN, rhythm }, i
 
 /** One line as the feed's screen shows it; texts have at most 1,000 code points. */
 function boardLine({ seq, time, type, source, kind, body }) {
-    const line = { sequence: seq, time, type, source: source ?? "", series: null, kind: "data", value: null, text: null, code: null }
+    const line = {
+        sequence: seq, time, type, source: source ?? "", series: null, kind: "data", value: null, word: null, text: null, code: null,
+    }
     switch (kind) {
         case "data":
             line.series = body.series
             line.value = body.value
+            line.word = body.word
             line.text = body.text
             break
         case "latency":

@@ -290,7 +290,7 @@ function restarted({ text, value, code }) {
 }
 
 /** What a line says, in words: what stands out, and the rest. */
-function say(board, line) {
+export function say(board, line) {
     const unit = board.describedSource(line.source)?.unit ?? null
     const amount = line.value === null ? "" : quantity(line.value, line.kind, unit).whole
     switch (line.type) {
@@ -304,6 +304,6 @@ function say(board, line) {
     case "peer": return ["", "is " + (line.text ?? "")]
     case "lost": return ["", fixed(line.value ?? 0, 0) + " lines are lost"]
     case "agent": return ["", "how the agent is doing: see Metrics"]
-    default: return [amount, line.text ?? ""]
+    default: return [line.word ?? amount, line.text ?? ""]
     }
 }
