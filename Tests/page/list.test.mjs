@@ -75,6 +75,33 @@ test("10,000 sources have a heading each, and a frame without news makes no row 
     assert.equal(order.rows.length, 9_998 + 9_998)
 })
 
+test("a heading folds once, when there are many texts, and is looked at until then, and only when lines came", () => {
+    const hello = run => JSON.stringify({ type: "hello", time: stamp(0), format: 1, run, interval_s: 10, history_s: 120, first_seq: 1, next_seq: 1 })
+    const texts = Array.from({ length: 8 }, (_, place) => data(place + 2, "a", `a/${place}`, { text: "t" }))
+    const board = boardOf(hello("r1"), stats("a", "b"), data(1, "b", "b"), ...texts)
+    const order = new ListOrder()
+    let looks = 0
+    const update = () => {
+        looks = 0
+        order.update(board, "source", "")
+        return [order.rows[0].isFolded, looks]
+    }
+    assert.deepEqual(update(), [false, 0])
+    board.apply(data(10, "a", "a/8", {}))
+    const { newest } = board.series[1]
+    Object.defineProperty(board.series[1], "newest", { get: () => (looks += 1, newest) })
+    assert.deepEqual([update(), update()], [[false, 1], [false, 0]])
+    board.apply(data(11, "a", "a/8", { text: "t" }))
+    assert.deepEqual(update(), [true, 1])
+    // Texts go, and a value comes.
+    for (let place = 1; place < 9; place += 1) board.apply(data(11 + place, "a", `a/${place}`, place < 8 ? {} : { value: 1 }))
+    assert.deepEqual(update(), [true, 0])
+    assert.equal(order.rows.length, 2)
+    // Another run begins anew.
+    for (const line of [hello("r2"), stats("a", "b"), data(1, "b", "b"), data(2, "a", "a/1"), data(3, "a", "a/2")]) assert.ok(board.apply(line))
+    assert.deepEqual(update(), [false, 0])
+})
+
 test("words and what is gone are read as they may be written", () => {
     const since = stamp(1)
     const word = more => readLine(data(2, "s", "s", { value: 1, since, ...more })).body

@@ -84,18 +84,21 @@ export class Group {
     isFolded = false
     /** Whether its only series is called like the source itself, and so needs no heading above it. */
     isHeading = false
-    hasValue = false
+    /** Whether it is folded unless somebody chose otherwise; null while that may change. */
+    startsFolded = null
 
     constructor(name, isOthers = false) {
         Object.assign(this, { name, isOthers })
     }
 
-    /** Many texts without a value, or many latencies, counts and memory. */
-    startsFolded({ series }) {
-        if (this.members.length <= mostUnfolded || this.hasValue) return false
-        if (this.isOthers) return true
-        this.hasValue = this.members.some(index => series[index].newest !== null)
-        return !this.hasValue && this.members.filter(index => (series[index].event?.text ?? null) !== null).length > mostUnfolded
+    /** Unfolded for good with a value, folded for good with many texts and none, or as many latencies, counts and memory. */
+    decide({ series }) {
+        // A value does not go: so few need not be looked at yet.
+        if (this.startsFolded !== null || this.members.length <= mostUnfolded) return
+        if (!this.isOthers && this.members.some(index => series[index].newest !== null)) this.startsFolded = false
+        else if (this.isOthers || this.members.filter(index => (series[index].event?.text ?? null) !== null).length > mostUnfolded) {
+            this.startsFolded = true
+        }
     }
 }
 
@@ -123,6 +126,7 @@ export class ListOrder {
     #key = "source"
     #folds = null
     #lastSequence = -1
+    #lookedAt = -1
     #troubles = []
     /** The topmost first: a series by its index, a heading as its `Group`, a failing or late source as the board's. */
     rows = []
@@ -144,6 +148,7 @@ export class ListOrder {
             this.#groups = [new Group("", true)]
             this.#groupOf = []
             this.#groupNamed = new Map()
+            this.#lookedAt = -1
         }
         const isGrown = this.#byName.length < board.series.length
         if (isGrown) this.#extend(board)
@@ -161,7 +166,7 @@ export class ListOrder {
             this.#lastSequence = board.lastSequence
             this.#sort(board)
         }
-        const isFoldedAnew = this.#fold(board, folds)
+        const isFoldedAnew = (isGrown || folds !== this.#folds || this.#lookedAt !== board.lastSequence) && this.#fold(board, folds)
         const hadHeadings = this.hasHeadings
         this.hasHeadings = key === "source" && this.#needsHeadings()
         const troubles = this.#find(board, lateAt)
@@ -246,10 +251,13 @@ export class ListOrder {
 
     /** Folds and unfolds groups; says whether any is as it was not. */
     #fold(board, folds) {
+        const isNewer = this.#lookedAt !== board.lastSequence
+        this.#lookedAt = board.lastSequence
         this.#folds = folds
         let isChanged = false
         for (const group of this.#groups) {
-            const isFolded = folds?.get(group.name) ?? group.startsFolded(board)
+            if (isNewer) group.decide(board)
+            const isFolded = folds?.get(group.name) ?? group.startsFolded === true
             isChanged ||= isFolded !== group.isFolded
             group.isFolded = isFolded
         }
