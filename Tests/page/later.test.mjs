@@ -3,11 +3,14 @@ import assert from "node:assert"
 import test, { mock } from "node:test"
 import { pageFolder } from "./files.mjs"
 
+const { createChips } = await import(new URL("header.mjs", pageFolder))
 const { createLater } = await import(new URL("screens.mjs", pageFolder))
 
 class FakeNode {
     constructor(name) { Object.assign(this, { name, children: [], childNodes: [], listeners: {}, text: "", hidden: false, place: null }) }
-    setAttribute() {}
+    setAttribute(name, value) { (this.attributes ??= {})[name] = value }
+    hasAttribute() { return false }
+    getAttribute(name) { return this.attributes?.[name] ?? null }
     addEventListener(name, listener) { this.listeners[name] = listener }
     append(...children) { this.children.push(...children) }
     replaceWith(other) { this.replacement = other }
@@ -128,4 +131,19 @@ test("a screen that does not come says so, and is asked for again by a button an
     await turn()
     assert.deepStrictEqual(take(), [["invalidate"], ["create"], ["show", {}], ["focus"], ["invalidate"]])
     assert.strictEqual(inner.element.tabIndex, -1)
+})
+
+test("of many sources only those have a text made that are shown", () => {
+    const chips = createChips("Sources", "chips")
+    const made = []
+    const textOf = name => {
+        made.push(name)
+        return { mark: "●", state: "well", name, says: "" }
+    }
+    const names = Array.from({ length: 1000 }, (_, place) => `s${place}`)
+    assert.strictEqual(chips.draw(names, 3, textOf), true)
+    assert.deepStrictEqual([made, chips.element.children.length], [["s0", "s1", "s2"], 3])
+    assert.strictEqual(chips.element.getAttribute("data-rest"), "and 997 more")
+    assert.strictEqual(chips.draw(names, 3, textOf), false)
+    assert.strictEqual(made.length, 6)
 })

@@ -102,6 +102,21 @@ test("a heading folds once, when there are many texts, and is looked at until th
     assert.deepEqual(update(), [false, 0])
 })
 
+test("names of sources that are well are not looked at when nothing is new", () => {
+    const board = boardOf(stats("a", "b", "c"), data(1, "a", "a"), data(2, "c", "c"))
+    board.describedSource("b").state = "failing"
+    const order = new ListOrder()
+    order.update(board, "source", "b|c")
+    assert.deepEqual(order.rows, [board.describedSource("b"), 1])
+    const looked = new Set()
+    for (const source of board.sources) {
+        const { name } = source
+        Object.defineProperty(source, "name", { get: () => (looked.add(name), name) })
+    }
+    order.update(board, "source", "b|c", null, board.clock)
+    assert.deepEqual([...looked], ["b"])
+})
+
 test("words and what is gone are read as they may be written", () => {
     const since = stamp(1)
     const word = more => readLine(data(2, "s", "s", { value: 1, since, ...more })).body

@@ -86,8 +86,9 @@ export function createHeader(context) {
     function drawChips(board, now) {
         const listed = board.sourceOrder.filter(source => source.isListed)
         const ill = listed.filter(isFailing)
-        const isOld = failing.draw(ill.map(source => chip(source, now)), mostFailing)
-        if (chips.draw(listed.filter(source => !isFailing(source)).map(source => chip(source, now)), mostSources) || isOld) reach()
+        const textOf = source => chip(source, now)
+        const isOld = failing.draw(ill, mostFailing, textOf)
+        if (chips.draw(listed.filter(source => !isFailing(source)), mostSources, textOf) || isOld) reach()
         failing.element.hidden = failures.hidden = ill.length === 0
         // The agent's own measurements are no source to a person.
         setText(failures, `${ill.length} of ${listed.filter(source => source.type !== "memory").length} failing`)
@@ -180,14 +181,14 @@ export function createHeader(context) {
 
 const isFailing = source => source.state === "failing" && source.isListed
 
-/** A list of sources: `element`, and `draw(texts, most)`, which says whether anything is new. */
-function createChips(label, name) {
+/** A list of sources: `element`, and `draw(sources, most, textOf)`, which says whether anything is new. */
+export function createChips(label, name) {
     const list = element("ul", { class: name, "aria-label": label })
     const nodes = []
     let key = ""
 
-    function draw(all, most) {
-        const texts = all.slice(0, most)
+    function draw(all, most, textOf) {
+        const texts = all.slice(0, most).map(textOf)
         const rest = all.length > most ? `and ${all.length - most} more` : ""
         const newKey = JSON.stringify([texts, rest])
         if (newKey === key) return false

@@ -272,10 +272,13 @@ export class ListOrder {
 
     /** Listed sources that fail, then those that are late; with a filter, those that match it or a series of which does. */
     #find(board, lateAt) {
-        const listed = board.sourceOrder.filter(source => source.isListed
+        // Most are well, and names cost more to look at than states.
+        const find = isTrouble => board.sourceOrder.filter(source => source.isListed && isTrouble(source)
             && (this.#isWanted(source.name) || this.#groupNamed.get(source.name)?.matched.length > 0))
-        const late = source => lateAt !== null && lateness(source, lateAt, board.interval) !== null
-        return [...listed.filter(source => source.state === "failing"), ...listed.filter(late)]
+        return [
+            ...find(source => source.state === "failing"),
+            ...lateAt === null ? [] : find(source => lateness(source, lateAt, board.interval) !== null),
+        ]
     }
 
     #list() {
