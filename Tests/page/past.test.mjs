@@ -204,3 +204,19 @@ test("an agent whose greeting named no journal is asked whether it has one by no
         t.mock.restoreAll()
     }
 })
+
+test("a time is of the years that can be written, and no hundred years ago", () => {
+    const now = Date.UTC(2026, 10, 26, 10, 30) * 1000
+    const day = 86_400e6
+    const read = (text, hours = 0, at = now) => timeOf(text, at, () => hours * 3600)
+    assert.equal(read("36600d"), now - 36_600 * day)
+    for (const text of ["36600.1d", "999999999d", "-999999999d ago", "878401h"]) assert.equal(read(text), null, text)
+    assert.equal(read("0000-01-01"), Date.parse("0000-01-01T00:00:00Z") * 1000)
+    assert.equal(read("0000-01-01", -2), Date.parse("0000-01-01T02:00:00Z") * 1000)
+    for (const text of ["0000-01-01", "0000-01-01 01:59", "0000-01-01T00:00:00+02:00"]) assert.equal(read(text, 2), null, text)
+    assert.equal(read("9999-12-31T23:59:59Z"), Date.parse("9999-12-31T23:59:59Z") * 1000)
+    for (const text of ["9999-12-31 23:00", "9999-12-31T23:59:60Z", "9999-12-31T23:59:59-00:01"]) assert.equal(read(text, -2), null, text)
+    // An agent may say that it is any time.
+    const early = Date.parse("0000-01-02T00:00:00Z") * 1000
+    assert.deepEqual([read("24h", 0, early), read("25h", 0, early), read("yesterday", 0, early - 1e6)], [early - day, null, null])
+})

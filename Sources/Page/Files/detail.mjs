@@ -10,7 +10,7 @@ import { rowsOf } from "./fields.mjs"
 import { age, clock } from "./format.mjs"
 import { createGraph, graphModel } from "./graph.mjs"
 import { setBadgeColor } from "./bands.mjs"
-import { PastSeries, fetchPast, timeOf } from "./past.mjs"
+import { PastSeries, earliest, fetchPast, timeOf } from "./past.mjs"
 import { pictureAddress, pictureOf } from "./pictures.mjs"
 import { nameParts, noteOf, shapes, standing } from "./standing.mjs"
 
@@ -24,7 +24,7 @@ const mostWindows = 2000
 
 /** `2026-11-21 ` of a time that is not today's. */
 function day(time, offset) {
-    const date = at => isoTime(at + offset * second).slice(0, 10)
+    const date = at => isoTime(Math.max(at + offset * second, earliest)).slice(0, 10)
     return date(time) === date(Date.now() * 1000) ? "" : date(time) + " "
 }
 
@@ -140,18 +140,19 @@ export function create(context) {
     }
 
     /** Asks for a span of time, and has the graph's cursor stand at `time` then. */
-    function goTo({ series: { name, source } }, until, length, time = null) {
+    function goTo({ series: { name, source } }, end, length, time = null) {
         leavePast()
+        const until = Math.max(end, earliest + length)
         const series = new PastSeries({ name, source, from: until - length, until, hasJournal: context.board.hello?.journalFirstSeq > 0 })
         const asked = { series, control: new AbortController(), state: "asking", length, time }
         past = asked
-        const end = state => {
+        const come = state => {
             if (past !== asked) return
             asked.state = state
             drawn = nothing
             context.invalidate()
         }
-        fetchPast(series, asked.control).then(() => end("here"), ({ message }) => end(message))
+        fetchPast(series, asked.control).then(() => come("here"), ({ message }) => come(message))
         drawn = nothing
         context.invalidate()
     }

@@ -15,16 +15,29 @@ const fullBytes = 6 << 20
 const longestSilence = 20_000
 
 const units = { ms: 1e3, s: 1e6, m: 60e6, h: 3600e6, d: 86_400e6 }
+const longestAgo = 36_600 * units.d
+/** 0000-01-01: what a time of four digits of a year can say begins here, and ends with 9999. */
+export const earliest = -719_528 * units.d
+const latest = 2_932_897 * units.d
 
 /**
  * The time that a person wrote, in microseconds, as `--since` takes it: `14:03`, `yesterday 08:00`, `2026-11-22 08:00`, RFC 3339,
- * `1h`, `-1h`, `1h ago`, `now`; null when it is none. `offset(time)` is how many seconds shown times are ahead of UTC.
+ * `1h`, `-1h`, `1h ago`, `now`; null when it is none, is of no year from 0000 to 9999, or more than a hundred years ago by how long ago
+ * that is. `offset(time)` is how many seconds shown times are ahead of UTC.
  */
 export function timeOf(text, now, offset) {
+    const time = readTime(text, now, offset)
+    return time >= earliest && time < latest ? time : null
+}
+
+function readTime(text, now, offset) {
     const word = text.trim()
     if (word === "now") return now
     const ago = /^-?([0-9]{1,9}(?:\.[0-9]{1,6})?)(ms|[smhd])(?: ago)?$/.exec(word)
-    if (ago) return now - Math.round(Number(ago[1]) * units[ago[2]])
+    if (ago) {
+        const length = Math.round(Number(ago[1]) * units[ago[2]])
+        return length > longestAgo ? null : now - length
+    }
     const whole = parseTime(word.replace(" ", "T"))
     if (whole !== null) return whole
     const match = /^(today|yesterday|[0-9]{4}-[0-9]{2}-[0-9]{2})?(?:(?:^|[ T])([0-9]{2}:[0-9]{2})(:[0-9]{2})?)?$/.exec(word)
