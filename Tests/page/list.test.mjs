@@ -50,7 +50,8 @@ test("the choice of a row goes to its heading when that is folded, and back to t
 
 test("a source without a series leads to the first of all", () => {
     const failing = { source: "none", state: "failing", since: stamp(0), code: "dns" }
-    const board = boardOf(stats("b", "a").replace(/]}$/, `,${JSON.stringify(failing)}]}`), data(1, "a", "a/1"), data(2, "b", "b/1"), data(3, "b", "b/2"))
+    const sources = stats("b", "a").replace(/]}$/, `,${JSON.stringify(failing)}]}`)
+    const board = boardOf(sources, data(1, "a", "a/1"), data(2, "b", "b/1"), data(3, "b", "b/2"))
     const order = new ListOrder()
     order.update(board, "source", "")
     const [source] = order.rows
@@ -76,7 +77,8 @@ test("10,000 sources have a heading each, and a frame without news makes no row 
 })
 
 test("a heading folds once, when there are many texts, and is looked at until then, and only when lines came", () => {
-    const hello = run => JSON.stringify({ type: "hello", time: stamp(0), format: 1, run, interval_s: 10, history_s: 120, first_seq: 1, next_seq: 1 })
+    const greeting = { type: "hello", time: stamp(0), format: 1, interval_s: 10, history_s: 120, first_seq: 1, next_seq: 1 }
+    const hello = run => JSON.stringify({ ...greeting, run })
     const texts = Array.from({ length: 8 }, (_, place) => data(place + 2, "a", `a/${place}`, { text: "t" }))
     const board = boardOf(hello("r1"), stats("a", "b"), data(1, "b", "b"), ...texts)
     const order = new ListOrder()
@@ -98,7 +100,8 @@ test("a heading folds once, when there are many texts, and is looked at until th
     assert.deepEqual(update(), [true, 0])
     assert.equal(order.rows.length, 2)
     // Another run begins anew.
-    for (const line of [hello("r2"), stats("a", "b"), data(1, "b", "b"), data(2, "a", "a/1"), data(3, "a", "a/2")]) assert.ok(board.apply(line))
+    const anew = [hello("r2"), stats("a", "b"), data(1, "b", "b"), data(2, "a", "a/1"), data(3, "a", "a/2")]
+    for (const line of anew) assert.ok(board.apply(line))
     assert.deepEqual(update(), [false, 0])
 })
 
@@ -148,7 +151,8 @@ test("a strip has its blocks at their slots, one path for each colour", () => {
 
 test("the feed says the word that a value stands for", () => {
     const word = { value: 0, word: "operational", since: stamp(1) }
-    const board = boardOf(stats("s"), data(1, "s", "s/a", word), data(2, "s", "s/a", { ...word, text: "t" }), data(3, "s", "s/a"), data(4, "s", "s/a", { text: "t" }))
+    const events = [word, { ...word, text: "t" }, { value: 1 }, { text: "t" }]
+    const board = boardOf(stats("s"), ...events.map((event, place) => data(place + 1, "s", "s/a", event)))
     assert.deepEqual([...board.lines].map(line => say(board, line)), [["operational", ""], ["operational", "t"], ["1", ""], ["", "t"]])
     assert.deepEqual([...board.lines].map(({ word }) => word), ["operational", "operational", null, null])
 })

@@ -1,6 +1,8 @@
 // The stream without a browser: EventSource, fetch, ports and the time are stand-ins.
 import assert from "node:assert"
 import test, { mock } from "node:test"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
 import { pageFolder } from "./files.mjs"
 
 const { Stream } = await import(new URL("stream.mjs", pageFolder))
@@ -449,6 +451,37 @@ test("a later tab gets no line of a series that is gone, but how many there are"
     await settled()
     const kept = other.lines.map(text => JSON.parse(text)).filter(({ type }) => type === "kept").map(({ line }) => line)
     assert.deepEqual(kept.map(({ seq, type, series = null }) => [seq, type, series]), [[3, "fact", "fact/agent"], [8, "fact", "fact/back"], [9, "progress", null]])
+})
+
+test("keys that come and go leave nothing behind", async () => {
+    setFlagsFromString("--expose-gc")
+    const collect = runInNewContext("gc")
+    const { stream, tab } = begin()
+    tab.say("leave")
+    sources[0].say(hello(), stats(0))
+    let number = 0
+    const round = () => {
+        number += 1
+        const keys = Array.from({ length: 200 }, (_, place) => `"key-${number}-${place}"`)
+        sources[0].say(line(number).replace('"series":"fact"', `"series":"fact/key-${number}-7"`))
+        number += 1
+        const rest = `"type":"progress","source":"fact","done":1,"total":1,"page":1,"gone":[${keys}]}`
+        sources[0].say(line(number).replace(/"type":"fact".*/, rest))
+    }
+    const used = [200, 800].map(most => {
+        while (number < most * 2) round()
+        collect()
+        return process.memoryUsage().heapUsed
+    })
+    assert.ok(used[1] - used[0] < 20e6, `${used}`)
+    for (let count = 0; count < 1_000; count += 1) sources[0].say(line(++number))
+    answer = { status: 200, body: `${hello("a", number + 1)}\n${stats(number)}\n` }
+    const other = new Tab()
+    stream.subscribe(other)
+    sources.at(-1).say(hello("a", number + 1), stats(number))
+    await settled()
+    assert.ok(other.lines.length > 100)
+    assert.deepEqual(other.lines.filter(text => text.startsWith('{"type":"kept"')), [])
 })
 
 test("kept lines are bounded, and come in pieces", async () => {

@@ -206,7 +206,11 @@ export class Stream {
                 this.#newest.set(series, this.#last)
                 this.#forget(series)
             }
-            if (line.includes('"gone":[')) this.#leaveOut(line)
+            // Nothing is kept of series that are gone from their source's answers.
+            for (const name of goneIn(line)) {
+                this.#newest.set(name, this.#last)
+                this.#forget(name)
+            }
         } else if (line.startsWith('{"type":"hello"')) {
             this.#greet(line)
         } else if (line.startsWith('{"type":"stats"')) {
@@ -278,9 +282,12 @@ export class Stream {
     /** Keeps a line that goes if it is its series' newest. */
     #keep(line) {
         if (line.startsWith('{"type":"kept"')) line = keptIn(line)
+        const number = parseInt(line.slice(7, 24), 10)
+        // All that those have said that are gone has gone before.
+        for (const name of goneIn(line)) if (this.#newest.get(name) === number) this.#newest.delete(name)
         if (head.exec(line)?.[1] === "window") return this.#keepWindows(JSON.parse(line))
         const series = seriesOf(line)
-        if (series === undefined || this.#newest.get(series) > parseInt(line.slice(7, 24), 10)) return
+        if (series === undefined || this.#newest.get(series) > number) return
         this.#put(series, line)
     }
 
@@ -294,20 +301,6 @@ export class Stream {
         for (const row of rows ?? [[Date.parse(start) / 1000, last, min, max, count, mean]]) all.set(row[0], row)
         rows = [...all.values()].sort((one, other) => one[0] - other[0]).slice(-Math.min(Math.max(Math.floor(this.#history / this.#interval / 1000), 1), 120))
         this.#put(key, JSON.stringify({ seq, time, type: "window", source, series, seconds, rows }))
-    }
-
-    /** Nothing is kept of series that are gone from their source's answers. */
-    #leaveOut(line) {
-        const [, type, source] = head.exec(line) ?? []
-        if (type !== "progress") return
-        const [keys] = /(?<="gone":\[)(?:"(?:[^"\\]|\\.)*",?)*(?=\])/.exec(line) ?? [""]
-        for (const [, key] of keys.matchAll(/"((?:[^"\\]|\\.)*)"/g)) {
-            const series = `"${source}/${key}"`
-            for (const name of [`,"series":${series}`, `,"series":${series},"value"`, "window" + JSON.parse(series)]) {
-                this.#newest.set(name, this.#last)
-                this.#forget(name)
-            }
-        }
     }
 
     #put(series, line) {
@@ -383,6 +376,17 @@ export class Stream {
 }
 
 const head = /"type":"((?:[^"\\]|\\.)*)","source":"((?:[^"\\]|\\.)*)"(,"series":"(?:[^"\\]|\\.)*"(?:,"value")?)?/
+
+/** What `#newest` calls the lines of those that a progress line says are gone: of values, of texts and of windows. */
+function goneIn(line) {
+    const [, type, source] = line.includes('"gone":[') ? head.exec(line) ?? [] : []
+    if (type !== "progress") return []
+    const [keys] = /(?<="gone":\[)(?:"(?:[^"\\]|\\.)*",?)*(?=\])/.exec(line) ?? [""]
+    return [...keys.matchAll(/"((?:[^"\\]|\\.)*)"/g)].flatMap(([, key]) => {
+        const series = `"${source}/${key}"`
+        return [`,"series":${series}`, `,"series":${series},"value"`, "window" + JSON.parse(series)]
+    })
+}
 
 /** The line in a `kept` line. */
 function keptIn(line) {
