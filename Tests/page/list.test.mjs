@@ -168,8 +168,30 @@ test("lines that came together are one row from the third on, and leave as one",
     assert.deepEqual(say(data(1, "a", "a/1"), data(2, "a", "a/2")), [[[1], [2]], 0, 2])
     assert.deepEqual(say(data(3, "a", "a/3")), [[[1, 2, 3]], 0, 1])
     assert.deepEqual(say(data(4, "a", "a/1"), data(6, "a", "a/2"), data(7, "a", "a/3")), [[[1, 2, 3], [4], [6], [7]], 0, 3])
-    // The first of them are no longer on the board, but it is one row.
-    assert.deepEqual(say(data(8, "b", "b")), [[[1, 2, 3], [4], [6], [7], [8]], 0, 1])
-    assert.deepEqual(say(data(9, "b", "b"), data(10, "c", "c")), [[[4], [6], [7], [8], [9], [10]], 1, 2])
+    // The first of them is no longer on the board, and the next of its series takes its place.
+    assert.deepEqual(say(data(8, "b", "b")), [[[2, 3, 4], [6], [7], [8]], 1, 1])
+    assert.deepEqual(say(data(9, "b", "b"), data(10, "c", "c")), [[[4], [6], [7], [8], [9], [10]], 0, 2])
     assert.deepEqual(say(), [[[4], [6], [7], [8], [9], [10]], 0, 0])
+    assert.deepEqual(say(data(11, "c", "c/1"), data(12, "c", "c/2")), [[[7], [8], [9], [10, 11, 12]], 2, 2])
+    assert.deepEqual(say(...[13, 14, 15, 16].map(seq => data(seq, "d", "d"))), [[[11], [12], [13], [14], [15], [16]], 2, 4])
+})
+
+test("rows that lines came to and left are those that are made of the ring anew", () => {
+    let seed = 7
+    const random = most => (seed = Math.imul(seed, 48_271) >>> 0) % most
+    const board = new Board({ lines: 9 })
+    const rows = [new FeedRows(), new FeedRows({ source: "a" }), new FeedRows({ filter: "1|2" })]
+    for (let round = 0, seq = 0; round < 500; round += 1) {
+        for (let count = random(4); count >= 0; count -= 1) {
+            seq += random(9) === 0 ? 2 : 1
+            const source = random(7) === 0 ? "b" : "a"
+            assert.ok(board.apply(data(seq, source, `${source}/${random(4)}`)))
+        }
+        const before = rows.map(each => each.rows.length)
+        const told = rows.map(each => each.update(board.lines))
+        const anew = [new FeedRows(), new FeedRows({ source: "a" }), new FeedRows({ filter: "1|2" })]
+        for (const each of anew) each.update(board.lines)
+        assert.deepEqual(rows.map(each => each.rows), anew.map(each => each.rows), `round ${round}`)
+        for (const [place, { gone, added }] of told.entries()) assert.ok(before[place] - gone + added >= rows[place].rows.length)
+    }
 })

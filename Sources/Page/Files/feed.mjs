@@ -92,8 +92,8 @@ export function create(context) {
         setStyle(body, "height", `${kept.length * rowHeight}px`)
         setAttribute(scroller, "aria-rowcount", kept.length)
         if (follows) scroller.scrollTop = kept.length * rowHeight
-        // What is read stays where it is while older lines go.
-        else if (gone > 0) scroller.scrollTop -= gone * rowHeight
+        // What is read stays where it is while older lines go, whose row may become two.
+        else if (gone !== 0) scroller.scrollTop -= gone * rowHeight
         const top = scroller.scrollTop
         const first = Math.max(0, Math.floor(top / rowHeight) - beyond)
         const last = Math.min(kept.length, Math.ceil((top + room) / rowHeight) + beyond)
@@ -231,12 +231,22 @@ export class FeedRows {
             && matches([line.type, line.source, line.series, line.text, line.code].join("\n"))
     }
 
-    /** Takes in those of a ring of lines that it has not seen; says how many lines came, and how many rows are gone at the start. */
+    /**
+     * Takes in those of a ring of lines that it has not seen, and lets go of those that left it; says how many lines came, and how many
+     * rows there are less for those that left.
+     */
     update(lines) {
         const oldest = lines.first?.sequence ?? 0
-        let over = 0
-        while (over < this.#groups.length && this.#groups[over].lines.at(-1).sequence < oldest) over += 1
-        const gone = rowsOf(this.#groups.splice(0, over)).length
+        let gone = 0
+        if (this.#groups[0]?.lines[0].sequence < oldest) {
+            // Without its first lines a row may have room for those behind it: rows are what they were if they were made now.
+            const left = this.#groups.flatMap(group => group.lines).filter(line => line.sequence >= oldest)
+            this.#groups = []
+            for (const line of left) this.#add(line)
+            gone = this.rows.length
+            this.rows = rowsOf(this.#groups)
+            gone -= this.rows.length
+        }
         let place = lines.count
         while (place > 0 && lines.at(place - 1).sequence > this.#seen) place -= 1
         let added = 0
@@ -247,7 +257,7 @@ export class FeedRows {
             this.#add(line)
             added += 1
         }
-        if (over > 0 || added > 0) this.rows = rowsOf(this.#groups)
+        if (added > 0) this.rows = rowsOf(this.#groups)
         return { gone, added }
     }
 
