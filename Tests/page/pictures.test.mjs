@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { pictureAddress } from "../../Sources/Page/Files/pictures.mjs"
+import { drawSmall, pictureAddress } from "../../Sources/Page/Files/pictures.mjs"
 
 const config = { pictures: ["https://cdn2.thedogapi.com"], demo: "http://127.0.0.1:4711" }
 
@@ -33,4 +33,33 @@ test("whatever else is text", () => {
         "//cdn2.thedogapi.com/a.jpg", "a.jpg", "", "https://", "https://user:secret@cdn2.thedogapi.com/a", "https://user@elsewhere.example/",
         "http://user@127.0.0.1:4711/a", "file:///etc/passwd",
     ]) assert.equal(pictureAddress(text, config), null, text)
+})
+
+test("a picture that did not come stays away until there is another", t => {
+    const listeners = {}
+    const attributes = {}
+    const picture = {
+        addEventListener: (name, listener) => { listeners[name] = listener }, append() {},
+        setAttribute: (name, value) => { attributes[name] = value }, hasAttribute: name => name in attributes,
+        getAttribute: name => attributes[name] ?? null, removeAttribute: name => delete attributes[name],
+    }
+    globalThis.document = { createElement: () => picture }
+    t.after(() => { delete globalThis.document })
+    const row = { picture: null, nameCell: { append() {} } }
+    let now = 0
+    const draw = (address, name = "dog") => {
+        now += 10_000_000
+        const data = address === null ? null : JSON.stringify({ url: address })
+        drawSmall(row, { name, event: { data, text: null } }, now, config)
+        return [attributes.src?.at(-5), picture.hidden]
+    }
+    const [one, other] = ["a", "b"].map(name => `https://cdn2.thedogapi.com/${name}.jpg`)
+    assert.deepEqual(draw(one), ["a", false])
+    listeners.error()
+    assert.equal(picture.hidden, true)
+    assert.deepEqual([draw(one), draw(one)], [["a", true], ["a", true]])
+    assert.deepEqual(draw(other), ["b", false])
+    assert.deepEqual(draw(one), ["a", false])
+    listeners.error()
+    assert.deepEqual([draw(one, "cat"), draw(null, "cat")], [["a", true], [undefined, true]])
 })

@@ -48,9 +48,14 @@ export function drawSmall(row, series, now, config) {
     if (row.picture === null && image === null) return
     row.picture ??= element("img", {
         class: "small", alt: "", width: 48, height: 28, loading: "lazy", decoding: "async", referrerpolicy: "no-referrer", draggable: "false",
-        onerror: () => { row.picture.hidden = true },
+        onerror() {
+            row.picture.hidden = true
+            row.failed = row.picture.getAttribute("src")
+        },
     })
-    row.picture.hidden = image === null
+    // What did not come does not come with the next event either.
+    if (image !== row.failed) row.failed = null
+    row.picture.hidden = image === row.failed
     // Another series' picture is not seen while this one's comes.
     if (!isSame) row.picture.removeAttribute("src")
     setAttribute(row.picture, "src", image)
