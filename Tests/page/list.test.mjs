@@ -120,6 +120,15 @@ test("names of sources that are well are not looked at when nothing is new", () 
     assert.deepEqual([...looked], ["b"])
 })
 
+test("blanks and bars are no filter", () => {
+    const order = new ListOrder()
+    const board = boardOf(data(1, "a", "a"))
+    for (const [filter, is] of [["", false], [" | ", false], ["|", false], ["a", true], ["zz|", true]]) {
+        order.update(board, "source", filter)
+        assert.equal(order.isFiltered, is, filter)
+    }
+})
+
 test("words and what is gone are read as they may be written", () => {
     const since = stamp(1)
     const word = more => readLine(data(2, "s", "s", { value: 1, since, ...more })).body

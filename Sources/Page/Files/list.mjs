@@ -229,7 +229,7 @@ export function create(context) {
         else drawSeries(row, board, item, now)
     }
 
-    const isFolded = group => group.isFolded && context.filter === ""
+    const isFolded = group => group.isFolded && !context.order.isFiltered
 
     function setMark(node, state) {
         setText(node, state === null ? "" : marks[state])

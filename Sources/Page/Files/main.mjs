@@ -205,12 +205,12 @@ const context = {
         const time = newestTime(series)
         return time !== null && (series.goneAt !== null || context.isStaleAt(time, series.source))
     },
-    // While lines from before the greeting come, what is old will be news in a moment.
     /** How a source does, as the screen shows it: not well while nothing comes. */
     stateOf(source) {
         const state = stateOf(source, now, context.width)
         return state === "well" && context.isLost ? "late" : state
     },
+    // While lines from before the greeting come, what is old will be news in a moment.
     isStaleAt: (time, source) => !isBehind() && isStale(board.describedSource(source), time, now, context.width),
     /** Whether the agent that this one is attached to says nothing, which the stream itself does not tell. */
     isAwayBehind: time => context.config.attached && board.clock !== null && (time - board.clock) * 2 > board.interval * 5,
@@ -239,10 +239,9 @@ const context = {
         invalidate()
     },
     fold({ name }, is) {
-        const others = context.settings.folds.filter(([other]) => other !== name)
-        if (name.length <= 200) others.push([name, is])
-        context.change({ folds: others.slice(-mostFolds) })
-        folds = new Map(context.settings.folds)
+        folds = new Map([...[...folds].filter(([other]) => other !== name), [name, is]].slice(-mostFolds))
+        // Longer names are known for as long as the page is open.
+        context.change({ folds: [...folds].filter(([{ length }]) => length <= 200) })
     },
     step(count) {
         const same = order.within(board.series[context.series]?.source)

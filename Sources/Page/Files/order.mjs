@@ -211,7 +211,7 @@ export class ListOrder {
     #select({ series }, filter) {
         this.#filter = filter
         this.#isWanted = filterOf(filter)
-        this.#filtered = this.#isWanted("") ? this.#byName : this.#byName.filter(index => this.#isWanted(series[index].name))
+        this.#filtered = this.isFiltered ? this.#byName.filter(index => this.#isWanted(series[index].name)) : this.#byName
         for (const group of this.#groups) group.matched = []
         for (const index of this.#filtered) this.#groupOf[index].matched.push(index)
     }
@@ -287,12 +287,16 @@ export class ListOrder {
             this.rows = this.rows.concat(this.series)
             return
         }
-        const isFiltered = !this.#isWanted("")
         for (const group of this.#ranked) {
             if (group.matched.length === 0) continue
             if (!group.isHeading) this.rows.push(group)
-            if (!group.isFolded || group.isHeading || isFiltered) for (const index of group.matched) this.rows.push(index)
+            if (!group.isFolded || group.isHeading || this.isFiltered) for (const index of group.matched) this.rows.push(index)
         }
+    }
+
+    /** Whether there is a word to filter by: blanks and `|` are none. */
+    get isFiltered() {
+        return !this.#isWanted("")
     }
 
     /** Those rows that are failing or late sources. */
