@@ -34,8 +34,9 @@ import Testing
         "Reactor": ["connect", "listen"],
         "catwatch": ["count", "duration", "journal", "source", "until"], "Settings": ["source"],
         "Terminal": [
-            "connect", "help", "history", "n", "name", "next", "output", "pause", "series", "speed", "summary", "text",
-            "type",
+            "connect", "help", "history", "n", "name", "next", "output", "pause", "series", "source", "speed",
+            "summary",
+            "text", "type",
             "until",
             "url",
             "value",
