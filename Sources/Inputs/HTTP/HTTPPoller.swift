@@ -101,7 +101,7 @@ package actor HTTPPoller: Input {
                 batch = content.batch
                 var outcome: Extractor.Outcome? = content.outcome
                 if let items = content.items { (finished, outcome) = await publish(items, id, due: due) }
-                if let outcome, outcome.isWhole {
+                if let outcome, outcome.isWhole, !hasOneOfMany {
                     let answer = answer(outcome, from: first)
                     batch.add(Event(time: exchange.time, source: id, body: .answer(answer)))
                 }
@@ -161,6 +161,9 @@ package actor HTTPPoller: Input {
         guard let recovery = pacing.succeed() else { return }
         await store.publish([Event(time: exchange.time, source: id, body: .recovered(recovery))])
     }
+
+    /// Whether an answer is one of many items, such as a random one, and so says nothing of the others.
+    private var hasOneOfMany: Bool { source.extraction.items == nil && source.extraction.key != nil }
 
     /// The end of a complete answer. One without events needs a line, or the source would seem to be starting.
     private func answer(_ outcome: Extractor.Outcome, from first: Int) -> CompleteAnswer {

@@ -77,6 +77,15 @@ import Testing
         #expect(feed.progress == [Progress(done: 1, total: 1, page: 1, gone: ["a"])])
     }
 
+    /// A random item an answer says nothing of the others.
+    @Test func oneOfManyItemsLeavesTheOthers() async throws {
+        var source = try Self.source(key: try Self.id())
+        source.extraction.items = nil
+        let feed = try await Self.poll(source, ["a", "b", "a"].map { #"{"id":"\#($0)","n":1}"# })
+        #expect(feed.progress == [])
+        #expect(feed.data.map(\.series) == ["s/a", "s/b", "s/a"])
+    }
+
     @Test func positionsOfAListThatGotShorterAreGone() async throws {
         let feed = try await Self.poll(
             try Self.source(key: .position), [Self.body(["x", "y", "z"]), Self.body(["y"]), "[]", Self.body(["y"])])
