@@ -1,4 +1,5 @@
 package import Feed
+internal import Reactor
 
 /// Patterns that choose items by their keys: `*` stands for any text.
 package struct ItemChoice: Sendable, Equatable {
@@ -10,15 +11,17 @@ package struct ItemChoice: Sendable, Equatable {
     /// The patterns without `*`, by their text.
     private let words: [Bytes: Int]
     /// The other patterns, in pieces between each `*`.
-    private let globs: [(index: Int, pieces: [Bytes])]
+    private let globs: [(index: Int, pieces: [String])]
 
     package init(_ patterns: [String]) {
         self.patterns = patterns
         var words: [Bytes: Int] = [:]
-        var globs: [(index: Int, pieces: [Bytes])] = []
+        var globs: [(index: Int, pieces: [String])] = []
         for (index, pattern) in patterns.enumerated() {
-            let pieces = Bytes(pattern.utf8).split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false)
-            if pieces.count == 1 { words[pieces[0]] = index } else { globs.append((index, pieces)) }
+            let pieces = pattern.unicodeScalars.split(separator: "*", omittingEmptySubsequences: false).map {
+                String($0)
+            }
+            if pieces.count == 1 { words[Bytes(pattern.utf8)] = index } else { globs.append((index, pieces)) }
         }
         (self.words, self.globs) = (words, globs)
     }
@@ -43,17 +46,20 @@ package struct ItemChoice: Sendable, Equatable {
     }
 
     /// - Parameter pieces: at least two.
-    private static func matches(_ key: Bytes, _ pieces: [Bytes]) -> Bool {
-        let (first, last) = (pieces[0], pieces[pieces.count - 1])
-        guard key.count >= first.count + last.count, key.starts(with: first),
-            key.suffix(last.count).elementsEqual(last)
-        else { return false }
-        var rest = key.dropFirst(first.count).dropLast(last.count)
-        for piece in pieces[1..<pieces.count - 1] where !piece.isEmpty {
-            guard let range = rest.firstRange(of: piece) else { return false }
-            rest = rest[range.upperBound...]
+    private static func matches(_ key: Bytes, _ pieces: [String]) -> Bool {
+        key.withUnsafeBytes { key in
+            let (first, last) = (pieces[0].utf8, pieces[pieces.count - 1].utf8)
+            guard key.count >= first.count + last.count, key.starts(with: first),
+                key.suffix(last.count).elementsEqual(last)
+            else { return false }
+            let inner = UnsafeRawBufferPointer(rebasing: key.dropLast(last.count))
+            var start = first.count
+            for piece in pieces[1..<pieces.count - 1] where !piece.isEmpty {
+                guard let range = inner.range(of: piece, from: start) else { return false }
+                start = range.upperBound
+            }
+            return true
         }
-        return true
     }
 
     /// The patterns that have matched an item.
