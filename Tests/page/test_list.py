@@ -340,6 +340,8 @@ def pictured(tmp_path, items):
         upstream.answers |= {"/photos": (200, items), "/one": (200, {"v": 1})}
         file = configuration(upstream, tmp_path, {"photos": {**ITEMS, "text": "/t", "every": "1h", "pictures": ["https://pics.example"]}, "one": {"value": "/v"}})
         with Agent("-c", file, "-i", "1s") as agent:
+            # A source that answers later brings a heading, and rows move down.
+            until(lambda: agent.get("readyz")[0] == 200, "both sources")
             yield agent
 
 
