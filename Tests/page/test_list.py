@@ -340,8 +340,6 @@ def pictured(tmp_path, items):
         upstream.answers |= {"/photos": (200, items), "/one": (200, {"v": 1})}
         file = configuration(upstream, tmp_path, {"photos": {**ITEMS, "text": "/t", "every": "1h", "pictures": ["https://pics.example"]}, "one": {"value": "/v"}})
         with Agent("-c", file, "-i", "1s") as agent:
-            # A source that answers later brings a heading, and rows move down.
-            until(lambda: agent.get("readyz")[0] == 200, "both sources")
             yield agent
 
 
@@ -360,7 +358,7 @@ def test_small_pictures_move_nothing_and_come_from_allowed_origins(tmp_path, ope
         context = open_context(agent, "https://pics.example", script=SHIFTS, viewport=viewport)
         context.watch.expected += ["404", "ERR_"]
         page = context.new_page()
-        held = []
+        held, early = [], []
 
         def answer(route):
             name = route.request.url.rpartition("/")[2]
@@ -373,8 +371,16 @@ def test_small_pictures_move_nothing_and_come_from_allowed_origins(tmp_path, ope
             else:
                 route.fulfill(content_type="image/png", body=png(6000, 6000) if name == "huge.png" else png(60, 40))
 
-        page.route("https://pics.example/**", answer)
+        handle = early.append
+        page.route("https://pics.example/**", lambda route: handle(route))
         page.goto(agent.url)
+        # The second source brings a heading, which moves rows; no picture has come yet.
+        expect(page.locator(".list .rows .row.of-source").first).to_be_visible()
+        until(lambda: page.wait_for_timeout(20) or early, "a request for a picture")
+        page.evaluate("window.shifts.length = 0")
+        handle = answer
+        for route in early:
+            answer(route)
         shown = lambda name: row(page, f"photos/{name}").locator("img.small")  # noqa: E731
         expect(shown("good")).to_be_visible()
         expect(shown("huge")).to_be_visible()
