@@ -73,14 +73,17 @@ package struct ItemChoice: Sendable, Equatable {
         package mutating func formUnion(_ other: Matches) { indices.formUnion(other.indices) }
     }
 
-    /// Tells once of each pattern that matches nothing in a complete answer.
+    /// Tells once of each pattern that has matched nothing up to a complete answer with items.
     struct Report {
+        /// The patterns that have matched, or were told.
         private var told = Matches()
 
+        /// - Parameter items: the number of items of the answer, taken or not.
         /// - Returns: the failure to report; nil when there is nothing new.
-        mutating func failure(of choice: ItemChoice?, _ matches: Matches) -> Failure? {
-            guard let choice else { return nil }
-            let missing = choice.patterns.indices.filter { !matches.contains($0) && !told.contains($0) }
+        mutating func failure(of choice: ItemChoice?, _ matches: Matches, items: Int) -> Failure? {
+            guard let choice, items > 0 else { return nil }
+            told.formUnion(matches)
+            let missing = choice.patterns.indices.filter { !told.contains($0) }
             guard let first = missing.first else { return nil }
             for index in missing { told.add(index) }
             let more = missing.count > 1 ? " and \(missing.count - 1) more of its patterns match" : " matches"

@@ -92,7 +92,8 @@ package actor HTTPPoller: Input {
                     await store.publish([Event(time: exchange.time, source: id, body: .error(standing))])
                 }
                 if content.outcome.isWhole, !Task.isCancelled,
-                    let failure = choices.failure(of: source.extraction.only, content.outcome.matches)
+                    let failure = choices.failure(
+                        of: source.extraction.only, content.outcome.matches, items: content.outcome.items)
                 {
                     await store.publish([Event(time: exchange.time, source: id, body: .error(failure))])
                 }

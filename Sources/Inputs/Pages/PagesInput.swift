@@ -163,7 +163,7 @@ package actor PagesInput: Input {
                 (step, failure) = turn(&walk, document.json, content.outcome, exchange)
                 var events: [Event.Body] = []
                 if case .end(isWhole: true) = step, walk.isWhole {
-                    if let failure = choices.failure(of: source.extraction.only, walk.matches) {
+                    if let failure = choices.failure(of: source.extraction.only, walk.matches, items: progress.done) {
                         events.append(.error(failure))
                     }
                     events.append(.answer(answer(walk, progress, from: first)))

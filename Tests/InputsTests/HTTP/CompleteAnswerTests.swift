@@ -77,6 +77,25 @@ import Testing
         #expect(feed.progress == [Progress(done: 1, total: 1, page: 1, gone: ["a"])])
     }
 
+    @Test func aPatternThatMatchedOnceAndAnEmptyListAreNoFaults() async throws {
+        let source = try Self.source(key: try Self.id(), only: ["a*", "b"])
+        let bodies = ["[]", Self.body(["a1", "b"]), Self.body(["b"]), "[]", Self.body(["x"])]
+        let feed = try await Self.poll(source, bodies)
+        #expect(feed.errors.map(\.message) == [])
+        let wrong = try await Self.poll(source, ["[]", Self.body(["a1"]), Self.body(["a1"])])
+        #expect(wrong.errors.map(\.message) == ["only: \"b\" matches the key of no item"])
+    }
+
+    /// Such a search once took a minute.
+    @Test func manyPatternsAndLongKeysTakeLittle() {
+        let choice = ItemChoice((0..<1_000).map { "*\(String(repeating: "a", count: 500))b\($0)*" })
+        let key = Bytes(Array(repeating: UInt8(ascii: "a"), count: 1_000))
+        var matches = ItemChoice.Matches()
+        for _ in 0..<200 { #expect(!choice.includes(key, noting: &matches)) }
+        #expect(choice.includes(key + Array("b7".utf8), noting: &matches))
+        #expect(matches.contains(7) && !matches.contains(8))
+    }
+
     /// A random item an answer says nothing of the others.
     @Test func oneOfManyItemsLeavesTheOthers() async throws {
         var source = try Self.source(key: try Self.id())
@@ -228,8 +247,7 @@ import Testing
                 "s/Köln", "s/Kiel", "s/a/b", "s/5", "s/#", "s/Köln", "s/Kiel", "s/a/b", "s/5", "s/#",
             ])
         // What is wrong with the others is not looked at.
-        #expect(feed.errors.count == 2 && feed.errors[0].message.contains("1 of 5 items"))
-        #expect(feed.errors.last?.message == #"only: "K*" and 3 more of its patterns match the key of no item"#)
+        #expect(feed.errors.count == 1 && feed.errors[0].message.contains("1 of 5 items"))
         #expect(feed.progress.map(\.items) == [5, 5, 0] && feed.progress.map(\.done) == [6, 6, 0])
         #expect(feed.progress.map(\.gone) == [[], [], ["Köln", "Kiel", "a/b", "5", "#"]] && feed.state == .ok)
     }
@@ -237,14 +255,10 @@ import Testing
     @Test func aPatternThatMatchesNothingIsToldOnce() async throws {
         let source = try Self.source(key: try Self.id(), only: ["a", "b", "c*"])
         let bodies = [
-            Self.body(["a", "b", "cc"]), Self.body(["a"]), Self.body(["x"]), Self.body(["x"]), Self.body(["b"]),
+            "[]", Self.body(["a"]), Self.body(["x"]), Self.body(["x"]), Self.body(["b"]),
         ]
         let feed = try await Self.poll(source, bodies)
-        #expect(
-            feed.errors.map(\.message) == [
-                #"only: "b" and 1 more of its patterns match the key of no item"#,
-                #"only: "a" matches the key of no item"#,
-            ])
+        #expect(feed.errors.map(\.message) == [#"only: "b" and 1 more of its patterns match the key of no item"#])
         #expect(feed.state == .ok)
         // An answer that is not complete tells nothing.
         let partly = try await Self.poll(source, [#"[{"id":"a","n":1},{"n":1}]"#])
