@@ -378,7 +378,9 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
     ) -> Bool {
         tellHead(family, &writer)
         guard let series = store.nextSeries(&walk) else { return false }
-        guard series.kind == .data || series.kind == .count, !isState || series.word != nil, hasRoom else { return true }
+        guard series.kind == .data || series.kind == .count, !isState || series.word != nil, hasRoom else {
+            return true
+        }
         let start = writer
         writer.begin(family)
         label(series.source, store, &writer)

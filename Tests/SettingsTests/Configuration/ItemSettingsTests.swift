@@ -5,7 +5,7 @@ import Testing
 @testable import Settings
 
 /// Which items of a source are taken, and whether they are counted.
-@Suite struct ItemSettingsTests {
+@Suite(.limited) struct ItemSettingsTests {
     private func faults(_ members: String) -> [String] {
         ConfigFixture.faults(#"{"sources":[{"url":"http://h/",\#(members)}]}"#)
     }
