@@ -1,5 +1,6 @@
 import Feed
 import Inputs
+import TestSupport
 import Testing
 
 @testable import Settings
