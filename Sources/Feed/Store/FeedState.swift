@@ -558,7 +558,7 @@ package struct FeedState: ~Copyable, Sendable {
     var gone: [GoneSeries] {
         series.indices.compactMap { index in
             guard series[index].source >= 0, series[index].newest < 0, let key = series.key(of: index),
-                series.keyedTwin(of: index).map({ series[$0].newest < 0 && $0 > index }) ?? true
+                series.twin(of: index).map({ series[$0].newest < 0 && $0 > index }) ?? true
             else { return nil }
             return GoneSeries(
                 source: sources.name(of: series[index].source), key: String(decoding: key, as: UTF8.self))
@@ -597,7 +597,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// Lets go of the newest line of a series that is gone, and of its twin's.
     private mutating func dropKept(_ index: Int) {
         log.kept.remove(index)
-        if let twin = series.keyedTwin(of: index) { log.kept.remove(twin) }
+        if let twin = series.twin(of: index) { log.kept.remove(twin) }
     }
 
     /// Adds a line of anything but data to the log.

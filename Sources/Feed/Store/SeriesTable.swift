@@ -112,12 +112,17 @@ package struct SeriesTable: Sendable {
         return offset < 0 ? nil : keys[offset..<offset + entries[index].length]
     }
 
-    /// The series with the same key that is of the other of two kinds: with values, or without.
+    /// The series of the same source and key that is of the other of two kinds: with values, or without.
+    ///
+    /// - Parameter index: a series of data; of a latency, the memory or a count it is nil.
     func twin(of index: Int) -> Int? {
         let entry = entries[index]
-        return Array(key(of: index) ?? []).withUnsafeBytes {
-            find(
-                SourceID(index: entry.source), entry.kind == .text ? .data : .text, key: entry.offset < 0 ? nil : $0)
+        guard let kind: SeriesKind = entry.kind == .text ? .data : entry.kind == .data ? .text : nil else { return nil }
+        guard entry.offset >= 0 else { return find(SourceID(index: entry.source), kind, key: nil) }
+        return keys.withUnsafeBytes { keys in
+            // In bounds: see `isEntry`.
+            let key = UnsafeRawBufferPointer(rebasing: keys[entry.offset..<entry.offset + entry.length])
+            return find(SourceID(index: entry.source), kind, key: key)
         }
     }
 
@@ -182,33 +187,21 @@ package struct SeriesTable: Sendable {
         newestKeyed[source] = Int32(index)
     }
 
-    /// The series of data with values, or without, that has the same source and key as this one; nil without a key.
-    func keyedTwin(of index: Int) -> Int? {
-        guard entries[index].offset >= 0 else { return nil }
-        let kind: SeriesKind = entries[index].kind == .text ? .data : .text
-        let offset = entries[index].offset
-        return keys.withUnsafeBytes { keys in
-            // In bounds: see `isEntry`.
-            let key = UnsafeRawBufferPointer(rebasing: keys[offset..<offset + entries[index].length])
-            return find(SourceID(index: entries[index].source), kind, key: key)
-        }
-    }
-
     /// Whether the newest thing known of a series, with values or without, is that it is gone.
     func isGone(_ index: Int) -> Bool {
         if entries[index].newest < 0 { return true }
-        return entries[index].newest == 0 && keyedTwin(of: index).map { entries[$0].newest < 0 } ?? false
+        return entries[index].newest == 0 && twin(of: index).map { entries[$0].newest < 0 } ?? false
     }
 
     /// Marks a series as there, with values or without, as another agent or an earlier run says.
     mutating func recall(_ index: Int, sequence: Int = 0) {
         entries[index].newest = sequence
-        if let twin = keyedTwin(of: index), entries[twin].newest < 0 { entries[twin].newest = 0 }
+        if let twin = twin(of: index), entries[twin].newest < 0 { entries[twin].newest = 0 }
     }
 
     /// Whether there was a line of a series in this run, with values or without.
     func isHeard(_ index: Int) -> Bool {
-        entries[index].newest > 0 || keyedTwin(of: index).map { entries[$0].newest > 0 } ?? false
+        entries[index].newest > 0 || twin(of: index).map { entries[$0].newest > 0 } ?? false
     }
 
     /// Marks the series of a source as gone that have a key and no line from `first` on, with values or without, and are
@@ -222,7 +215,7 @@ package struct SeriesTable: Sendable {
         while index >= 0 {
             let newest = entries[index].newest
             if newest >= 0, newest < first {
-                let twin = keyedTwin(of: index)
+                let twin = twin(of: index)
                 if twin.map({ entries[$0].newest < first }) ?? true {
                     entries[index].newest = -sequence
                     if let twin { entries[twin].newest = -sequence }

@@ -1,5 +1,5 @@
-// The feed: the newest lines in words, as they come; as many as the board keeps. Only those in sight are in the document. What one
-// answer brought of several series is one row.
+// The feed screen shows the newest lines in words, as many as the board keeps. The document has only the rows in sight. Items of
+// one answer share a row.
 
 import { element, pixels, setAttribute, setClass, setStyle, setText, visible } from "./dom.mjs"
 import { clock, fixed, length, quantity } from "./format.mjs"
