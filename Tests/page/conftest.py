@@ -59,7 +59,7 @@ class Watch:
 
     def _note_message(self, message):
         # Screens and icons are fetched when there is time, which may be when a test has ended its agent or server.
-        if GONE.search(message.text) and message.location["url"].endswith((".mjs", ".css", "/favicon.ico")):
+        if GONE.search(message.text) and message.location["url"].endswith((".mjs", ".css", "/favicon.ico", "/icon.svg")):
             return
         if message.type in ("error", "warning") and not any(part in message.text for part in self.expected):
             self.faults.append(f"{message.type} in the console: {message.text} at {message.location}")
