@@ -6,15 +6,6 @@ import Testing
 
 /// Series that a complete answer of their source does not have any more.
 @Suite(.limited) struct GoneSeriesTests {
-    private static func harness(
-        on loop: EventLoop, _ adjust: (inout FeedState.Limits) -> Void = { _ in }
-    ) async -> StoreHarness {
-        await StoreHarness(on: loop) {
-            $0.logCapacity = 1 << 16
-            adjust(&$0)
-        }
-    }
-
     private static func event(
         _ source: SourceID, _ key: String?, value: Double? = nil, text: String? = nil, at time: Timestamp
     ) -> Event {
@@ -86,7 +77,7 @@ import Testing
     @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64]) func everybodyKnowsWhatIsThere(seed: UInt64) async throws {
         try await withLoop(virtual: true) { loop in
             var random = SeededGenerator(seed: seed)
-            let harness = await Self.harness(on: loop)
+            let harness = await StoreHarness.withSmallLog(on: loop)
             let store = harness.store
             let other = await store.register(SourceDescription(name: "other"))
             let all = [
@@ -168,7 +159,7 @@ import Testing
 
     @Test func aSourceWithoutKeysHasNothingThatIsGone() async throws {
         try await withLoop(virtual: true) { loop in
-            let harness = await Self.harness(on: loop)
+            let harness = await StoreHarness.withSmallLog(on: loop)
             await harness.store.answer(
                 [Self.event(harness.source, nil, value: 1, at: harness.wall.now)], of: harness.source)
             await harness.store.answer([], of: harness.source)
@@ -181,7 +172,7 @@ import Testing
     /// Keys that take more than a line may have come in further lines, of which the first one counts the items.
     @Test func manyThatAreGoneTakeSomeLines() async throws {
         try await withLoop(virtual: true) { loop in
-            let harness = await Self.harness(on: loop) { $0.logCapacity = 8 << 20 }
+            let harness = await StoreHarness.withSmallLog(on: loop) { $0.logCapacity = 8 << 20 }
             let long = String(repeating: "\u{1}", count: 1_000)
             let keys = (0..<2_500).map { "\($0)" } + (0..<100).map { "\(long)\($0)" }
             await harness.store.answer(
@@ -205,7 +196,7 @@ import Testing
     /// Lines of an answer that is larger than the log and what is kept may be gone before its end.
     @Test func anAnswerMayBeLargerThanWhatIsKept() async throws {
         try await withLoop(virtual: true) { loop in
-            let harness = await Self.harness(on: loop) { $0.keptCapacity = 20_000 }
+            let harness = await StoreHarness.withSmallLog(on: loop) { $0.keptCapacity = 20_000 }
             let text = String(repeating: "t", count: 3_000)
             var view = try await View(of: harness.store)
             for last in [100, 100, 99] {
@@ -229,7 +220,7 @@ import Testing
     /// Of what is left out at the end of a run with `--count` nobody says that it is gone.
     @Test func anAnswerThatIsCutByACountTellsNothing() async throws {
         try await withLoop(virtual: true) { loop in
-            let harness = await Self.harness(on: loop) { $0.data = 3 }
+            let harness = await StoreHarness.withSmallLog(on: loop) { $0.data = 3 }
             func answer(_ keys: String...) async {
                 await harness.store.answer(
                     keys.map { Self.event(harness.source, $0, value: 1, at: harness.wall.now) }, of: harness.source)
@@ -243,7 +234,7 @@ import Testing
 
     @Test func theNumberOfItemsIsASeries() async throws {
         try await withLoop(virtual: true) { loop in
-            let harness = await Self.harness(on: loop)
+            let harness = await StoreHarness.withSmallLog(on: loop)
             try await harness.store.whileRunning {
                 for count in [3, 0, 5] {
                     await harness.store.answer(
@@ -332,7 +323,7 @@ import Testing
     /// What is known of the others does not go with a source whose series make room.
     @Test func othersAreToldOfAlsoWhenSeriesWereRemoved() async throws {
         try await withLoop(virtual: true) { loop in
-            let harness = await Self.harness(on: loop)
+            let harness = await StoreHarness.withSmallLog(on: loop)
             let other = await harness.store.register(SourceDescription(name: "other"))
             func events(_ source: SourceID, _ keys: String...) -> [Event] {
                 keys.map { Self.event(source, $0, value: 1, at: harness.wall.now) }

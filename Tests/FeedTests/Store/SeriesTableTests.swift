@@ -109,6 +109,27 @@ import Testing
         #expect(table.count == 0 && table.find(SourceID(index: 1), .memory, key: nil) == nil)
     }
 
+    /// A key's series with values and the one without are gone together, and there again together.
+    @Test func bothSeriesOfAKeyAreGoneOrNone() throws {
+        var table = SeriesTable()
+        let (source, ring) = (SourceID(index: 0), WindowRing(width: .seconds(1)))
+        let added = bytes("a").withUnsafeBytes { key in
+            [SeriesKind.data, .text].compactMap { table.add(source, $0, key: key, ring: ring) }
+        }
+        let (data, text) = (added[0], added[1])
+        func areGone() -> [Bool] { [data, text].map { table.isGone($0) } }
+        table[data].newest = 5
+        #expect(table.markGone(of: source, before: 5, by: 6) == [] && areGone() == [false, false])
+        #expect(table.markGone(of: source, before: 6, by: 7).count == 1 && areGone() == [true, true])
+        #expect(table.markGone(of: source, before: 8, by: 9) == [])
+        table.recall(text, sequence: 10)
+        #expect(areGone() == [false, false])
+        // Only one of them is known to an agent that another one tells of it.
+        table[text].newest = 0
+        table[data].newest = -11
+        #expect(areGone() == [true, true])
+    }
+
     @Test func knowsWhichKeysNeedNoEscapes() {
         var table = SeriesTable()
         for (key, isPlain) in [

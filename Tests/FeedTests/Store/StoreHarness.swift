@@ -22,6 +22,16 @@ struct StoreHarness: Sendable {
         source = await store.register(SourceDescription(name: "fact", type: "fact"))
     }
 
+    /// With a log of 64 KiB, which soon lets lines go.
+    static func withSmallLog(
+        on loop: EventLoop, _ adjust: (inout FeedState.Limits) -> Void = { _ in }
+    ) async -> StoreHarness {
+        await StoreHarness(on: loop) {
+            $0.logCapacity = 1 << 16
+            adjust(&$0)
+        }
+    }
+
     func publish(_ count: Int = 1, value: Double? = 1, text length: Int = 0) async {
         let text = length > 0 ? Bytes(repeating: 0x61, count: length) : nil
         let event = Event(time: wall.now, source: source, body: .data(Datum(value: value, text: text)))

@@ -277,8 +277,8 @@ import Testing
             }
             _ = await runner.replace(with: [Self.source("a")])
             try await place.loop.sleep(for: .milliseconds(10))
-            // Those that are remembered, and no more.
-            #expect(await place.store.register(SourceDescription(name: "new")).index <= first.index + 1_000)
+            // Those that are remembered, and a few that have not ended yet: which of their places is free next is chance.
+            #expect(await place.store.register(SourceDescription(name: "new")).index < first.index + 1_100)
             #expect(await place.store.sourceStates.map(\.source) == ["a", "new"])
         }
     }
