@@ -18,6 +18,24 @@ let sections: [SwiftSetting] = [
 /// the package has 0.3 MiB less.
 let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 
+/// SwiftPM's own start of tests looks for XCTest's in an index, which costs a build a sixth of its time. Tests/run.sh starts the
+/// tests by itself, without one; `swift test` would find none so.
+let isForChecks = Context.environment["CATWATCH_CHECKS"] != nil
+
+/// What nearly all the time of the unit tests is spent in is built for the processor when all checks are run, because generic code
+/// of Swift's library is not specialized without: they take a third of the processor time so, which is more than such a build
+/// takes longer. A person's debug build is as always, which builds one changed file sooner.
+let quick: [SwiftSetting] =
+    isForChecks
+    ? [
+        .unsafeFlags(
+            [
+                "-Osize", "-assert-config", "Debug", "-whole-module-optimization", "-num-threads", "2",
+                "-emit-module-separately-wmo",
+            ],
+            .when(configuration: .debug))
+    ] : []
+
 /// A module of the program: imports run one way, see docs/architecture.md.
 func module(_ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings + sections + more)
@@ -49,10 +67,6 @@ func program(
         name: name, dependencies: dependencies, swiftSettings: settings + sections + more, linkerSettings: linking)
 }
 
-/// SwiftPM's own start of tests looks for XCTest's in an index, which costs a build a sixth of its time. Tests/run.sh starts the
-/// tests by itself, without one; `swift test` would find none so.
-let isForChecks = Context.environment["CATWATCH_CHECKS"] != nil
-
 /// Thread Sanitizer looks at code with more than one thread, and at nothing else: see `threads` in Tests/run.sh.
 let isForThreads = Context.environment["CATWATCH_THREADS"] != nil
 
@@ -81,8 +95,8 @@ let package = Package(
         .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
         .target(name: "Page", exclude: ["Files"], cSettings: [.unsafeFlags(["-std=c23"])]),
 
-        module("Reactor", ["CLinux"]),
-        module("Feed", ["Reactor"]),
+        module("Reactor", ["CLinux"], quick),
+        module("Feed", ["Reactor"], quick),
         module("WebSocket", ["CCrypto"], small),
         module("Journal", ["Feed", "Reactor", "CSQLite"], small),
         module("Nats", ["Feed", "Reactor", "CNATS", "CCrypto"], small),
@@ -108,11 +122,11 @@ let package = Package(
             ],
             linking: linking),
 
-        .target(name: "LineRules", path: "Tests/LineRules", swiftSettings: settings),
+        .target(name: "LineRules", path: "Tests/LineRules", swiftSettings: settings + quick),
         .target(
             name: "TestSupport", dependencies: ["Journal", "Nats", "Feed", "Reactor", "CLinux"],
             path: "Tests/TestSupport",
-            swiftSettings: settings),
+            swiftSettings: settings + quick),
         tests("ReactorTests", ["Reactor", "TestSupport", "CLinux"], threads: nil),
         tests("FeedTests", ["Feed", "Reactor", "TestSupport", "LineRules"]),
         tests(
