@@ -326,10 +326,16 @@ def png(width, height):
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b"")
 
 
+# What moved, but for ages, which grow by a digit beside slow tests.
 SHIFTS = """
 window.shifts = []
-new PerformanceObserver(list => { for (const each of list.getEntries()) window.shifts.push([each.value, each.sources.map(s => `${s.node?.parentElement?.className ?? "?"} ${s.node?.className ?? "?"} ${s.previousRect.x},${s.previousRect.y} ${s.currentRect.x},${s.currentRect.y}`)]) })
-    .observe({ type: "layout-shift", buffered: true })
+const place = rect => `${rect.x},${rect.y}`
+new PerformanceObserver(list => {
+    for (const entry of list.getEntries()) {
+        const moved = entry.sources.filter(source => !/\\b(age|since)\\b/.test(source.node?.className ?? ""))
+        if (moved.length > 0) window.shifts.push(moved.map(source => `${source.node?.className ?? "?"} ${place(source.previousRect)} ${place(source.currentRect)}`))
+    }
+}).observe({ type: "layout-shift", buffered: true })
 """
 
 
