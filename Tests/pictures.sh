@@ -48,7 +48,7 @@ picture() {
 export LC_ALL=C.UTF-8 TZ=UTC COLORTERM=truecolor
 tmux new-session -d -x $columns -y $rows \
     "exec $(printf '%q' "$program") --demo --preset all -i 1s --history ${history}s"
-shown 'aqi/Bhopal'
+shown ' Bhopal '
 # A history's worth of windows.
 sleep $((history + 1))
 shown 'q quit'
@@ -57,7 +57,7 @@ tmux send-keys /
 tmux send-keys -l delhi
 shown 'filter: delhi'
 tmux send-keys Enter
-shown '▸ aqi/Delhi'
+shown '▸ +Delhi '
 tmux send-keys Enter
 shown 'mean '
 picture detail 'catwatch: one series'

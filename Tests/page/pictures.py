@@ -17,7 +17,7 @@ WINDOW = {"width": 1120, "height": 600}
 # The facts come by hundreds, and are long.
 PLACES = {"feed": "#/feed?filter=aqi|breeds|dogs|fibonacci"}
 HISTORY = 90
-MOST = 120 << 10
+MOST = 150 << 10
 
 # Puts another name for this machine's wherever it comes to stand, before it is painted.
 RENAME = f"""
@@ -57,7 +57,8 @@ def main():
                         place, what = SCREENS[screen]
                         page.goto(agent.url + PLACES.get(screen, place))
                         settle(page, what)
-                        page.wait_for_timeout(500)
+                        # Lines of the log come first.
+                        page.wait_for_timeout(2_000)
                         take(page, f"{device}{screen}-{theme}")
                     context.close()
             browser.close()
