@@ -22,12 +22,15 @@ let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .rele
 /// tests by itself, without one; `swift test` would find none so.
 let isForChecks = Context.environment["CATWATCH_CHECKS"] != nil
 
+/// Thread Sanitizer looks at code with more than one thread, and at nothing else: see `threads` in Tests/run.sh.
+let isForThreads = Context.environment["CATWATCH_THREADS"] != nil
+
 /// The unit tests spend nearly all their time in these modules, which are therefore optimized when all checks are run: a debug
 /// build does not specialize the generic code of Swift's library. The tests take a third of the processor time, which saves
 /// more than the build costs. Assertions stay. A person's own debug build is not optimized, as it is ready sooner after a
 /// change.
 let quick: [SwiftSetting] =
-    isForChecks
+    isForChecks && !isForThreads
     ? [
         .unsafeFlags(
             [
@@ -68,9 +71,6 @@ func program(
         name: name, dependencies: dependencies, swiftSettings: settings + sections + more, linkerSettings: linking)
 }
 
-/// Thread Sanitizer looks at code with more than one thread, and at nothing else: see `threads` in Tests/run.sh.
-let isForThreads = Context.environment["CATWATCH_THREADS"] != nil
-
 /// - Parameter threads: the files and folders whose tests have more than one thread, with what they need; nil is all of them.
 func tests(
     _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], threads: [String]? = []
@@ -96,7 +96,7 @@ let package = Package(
         .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
         .target(name: "Page", exclude: ["Files"], cSettings: [.unsafeFlags(["-std=c23"])]),
 
-        module("Reactor", ["CLinux"], quick),
+        module("Reactor", ["CLinux"]),
         module("Feed", ["Reactor"], quick),
         module("WebSocket", ["CCrypto"], small),
         module("Journal", ["Feed", "Reactor", "CSQLite"], small),
