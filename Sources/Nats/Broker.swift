@@ -77,26 +77,11 @@ package struct NatsStream: Sendable, Equatable {
 
     package init() {}
 
-    /// Its first subjects, for people.
-    package var subjectsText: String {
-        subjects.prefix(8).joined(separator: ", ") + (subjects.count > 8 ? " and \(subjects.count - 8) more" : "")
-    }
-
-    /// Whether the stream stores messages of a subject.
-    package func stores(_ subject: String) -> Bool { subjects.contains { Self.pattern($0, matches: subject) } }
-
-    /// Whether the stream may store messages of any subject that matches a pattern.
-    package func mayStore(_ pattern: String) -> Bool { subjects.contains { NatsSubject.overlap($0, pattern) } }
-
-    /// Whether a pattern matches a subject; `*` stands for one token, `>` for all that follow.
-    package static func pattern(_ pattern: String, matches subject: String) -> Bool {
-        let (pattern, tokens) = (pattern.split(separator: "."), subject.split(separator: "."))
-        for (index, part) in pattern.enumerated() {
-            guard index < tokens.count else { return false }
-            if part == ">" { return true }
-            guard part == "*" || part == tokens[index] else { return false }
-        }
-        return pattern.count == tokens.count
+    /// Why messages of a subject, or of any that matches a pattern, are not stored in the stream of this name; nil when they are.
+    package func refusal(of pattern: String, in name: String) -> String? {
+        if subjects.contains(where: { NatsSubject.overlap($0, pattern) }) { return nil }
+        let more = subjects.count > 8 ? " and \(subjects.count - 8) more" : ""
+        return "stream \(name) takes \(subjects.prefix(8).joined(separator: ", "))\(more), and not \(pattern)"
     }
 }
 

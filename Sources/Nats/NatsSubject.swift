@@ -31,8 +31,8 @@ package enum NatsSubject {
     /// The longest pattern, in bytes.
     package static let longest = 256
 
-    /// Whether some subject matches both patterns.
-    static func overlap(_ left: String, _ right: String) -> Bool {
+    /// Whether some subject matches both patterns; `*` stands for one token, `>` for all that follow.
+    package static func overlap(_ left: String, _ right: String) -> Bool {
         let (left, right) = (left.split(separator: "."), right.split(separator: "."))
         for (one, other) in zip(left, right) {
             if one == ">" || other == ">" { return true }

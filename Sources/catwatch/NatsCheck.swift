@@ -33,11 +33,10 @@ enum NatsCheck {
             defer { broker.close() }
             try broker.connect()
             let stream = try broker.stream(source.stream)
-            if stream.mayStore(source.subject) {
-                let left = try broker.read(source.subject, of: source.stream, from: .lastOfEach, isBrief: true)
-                if left > 0 { _ = try broker.next() }
-            } else {
-                faults.append("stream \(source.stream) takes \(stream.subjectsText), and not \(source.subject)")
+            if let reason = stream.refusal(of: source.subject, in: source.stream) {
+                faults.append(reason)
+            } else if try broker.read(source.subject, of: source.stream, from: .lastOfEach, isBrief: true) > 0 {
+                _ = try broker.next()
             }
         } catch {
             faults = [error.kind == .absent ? "stream \(source.stream): \(error.reason)" : error.reason]
@@ -65,9 +64,7 @@ enum NatsCheck {
         }
         do throws(NatsFault) {
             let stream = try broker.stream(settings.stream)
-            if !stream.stores(subject) {
-                problems.append("stream \(settings.stream) takes \(stream.subjectsText), and not \(subject)")
-            }
+            if let reason = stream.refusal(of: subject, in: settings.stream) { problems.append(reason) }
             if let most = stream.mostMessage, most < needed {
                 problems.append("the stream's max_msg_size of \(most) is less than a line may have; let it be 2 MB")
             }

@@ -10,7 +10,8 @@ import Testing
             !fault.reason.contains("\u{1B}") && !fault.reason.contains("\u{202E}") && fault.reason.utf8.count < 1_100)
         var stream = NatsStream()
         stream.subjects = (1...50_000).map { "s\($0)" }
-        #expect(stream.subjectsText == "s1, s2, s3, s4, s5, s6, s7, s8 and 49992 more")
+        let text = "stream S takes s1, s2, s3, s4, s5, s6, s7, s8 and 49992 more, and not a"
+        #expect(stream.refusal(of: "a", in: "S") == text)
     }
 
     @Test(

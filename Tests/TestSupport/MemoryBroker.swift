@@ -133,7 +133,7 @@ package final class MemoryStream: Sendable {
         state.withLock { state in
             state.consumers += 1
             state.starts.append(start)
-            let matching = state.stored.filter { NatsStream.pattern(subject, matches: $0.message.subject) }
+            let matching = state.stored.filter { NatsSubject.overlap(subject, $0.message.subject) }
             var consumer = Consumer(id: state.consumers, subject: subject, isBrief: isBrief, next: 1)
             switch start {
             case .lastOfEach:
@@ -158,7 +158,7 @@ package final class MemoryStream: Sendable {
                 consumer.id > state.firstConsumer,
                 state.stored.filter { stored in
                     stored.sequence >= consumer.next && consumer.listed?.contains(stored.sequence) != false
-                        && NatsStream.pattern(consumer.subject, matches: stored.message.subject)
+                        && NatsSubject.overlap(consumer.subject, stored.message.subject)
                 }.prefix(most)
             )
         }

@@ -117,9 +117,7 @@ package actor NatsInput: Input {
         if !isConnected { try await ask { broker throws(NatsFault) in try broker.connect() } }
         isConnected = true
         let stream = try await ask { broker throws(NatsFault) in try broker.stream(streamName) }
-        guard stream.mayStore(subject) else {
-            throw NatsFault(.absent, "stream \(streamName) takes \(stream.subjectsText), and not \(subject)")
-        }
+        if let reason = stream.refusal(of: subject, in: streamName) { throw NatsFault(.absent, reason) }
         var cursor: StreamCursor
         if let known = self.cursor { cursor = known } else { cursor = try await lookThrough(stream, id) }
         let start = cursor.begin(on: stream)

@@ -450,10 +450,7 @@ package actor NatsOutput {
         let (name, subject) = (settings.stream, NatsSubject.of(name))
         switch try await ask({ broker throws(NatsFault) in try broker.stream(name) }) {
         case .success(let stream):
-            guard stream.stores(subject) else {
-                return NatsFault(
-                    .absent, "stream \(name) takes \(stream.subjectsText), and not \(subject)")
-            }
+            if let reason = stream.refusal(of: subject, in: name) { return NatsFault(.absent, reason) }
             guard stream.allowsDirect else {
                 return NatsFault(
                     .absent, "stream \(name) has no allow_direct, by which an agent sees its own last message")
