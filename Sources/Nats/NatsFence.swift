@@ -53,7 +53,8 @@ package struct NatsFence: Sendable {
 
     package var step: Step { isPermitted && mustLook ? .look : .send(id: id, expected: isPermitted ? expected : nil) }
 
-    private var id: String { "\(run)-\(number)" }
+    /// The id of the current message, or of the next one.
+    package var id: String { "\(run)-\(number)" }
 
     /// Records that the message is sent now.
     package mutating func send() {

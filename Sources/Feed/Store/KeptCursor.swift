@@ -2,7 +2,7 @@ internal import Reactor
 
 /// What a reader has yet to get of the kept lines: first the windows of each series, then the lines without a number here in
 /// the order in which they came, then those with one.
-package struct KeptCursor: Sendable {
+package struct KeptCursor: Sendable, Equatable {
     /// The reader has the lines up to this number, and wants those above it: 0 for all, nil for none.
     private(set) var after: Int?
     /// The number below which it gets kept lines instead of those of the log.
@@ -66,7 +66,7 @@ package struct KeptCursor: Sendable {
     // MARK: Reading
 
     /// How much to return at once.
-    package struct Limit {
+    package struct Limit: Equatable {
         // Bound: kept lines made for a reader at once | 64 KiB, or one line | the others are made when these are written
         package var bytes = 64 << 10
         package var lines = Int.max

@@ -10,14 +10,6 @@ struct NatsBatch {
         var numbers: ClosedRange<Int>?
     }
 
-    /// The result of offering lines.
-    enum Intake: Equatable {
-        /// This many bytes and lines from the start were accepted; none when there is no room.
-        case taken(bytes: Int, lines: Int)
-        /// The first line fits no message; it has this many bytes.
-        case tooLong(Int)
-    }
-
     // Bound: lines on their way to a stream | one message of 256 KiB, or of one long line; nats.c has a copy, in a
     //   buffer as large | they stay in memory, even if the log drops them; further lines wait in the log
     /// The most bytes of a message with several lines.
@@ -62,20 +54,24 @@ struct NatsBatch {
     }
 
     /// Adds lines with consecutive sequence numbers, as far as there is room.
-    mutating func add(_ lines: UnsafeRawBufferPointer, from first: Int) -> Intake {
+    ///
+    /// - Returns: how much of them is done, or the first line if it is left out because it fits no message.
+    mutating func add(
+        _ lines: UnsafeRawBufferPointer, from first: Int
+    ) -> (bytes: Int, lines: Int, isLeftOut: Bool) {
         let room = capacity - piece.bytes.count
         var end = lines.count
         if end > room { end = room > 0 ? lines[..<room].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0 : 0 }
         if end == 0, isEmpty {
             end = (lines.firstIndex(of: 0x0A) ?? lines.count - 1) + 1
-            if end > longest { return .tooLong(end) }
+            if end > longest { return (end, 1, true) }
         }
-        guard end > 0 else { return .taken(bytes: 0, lines: 0) }
+        guard end > 0 else { return (0, 0, false) }
         let taken = UnsafeRawBufferPointer(rebasing: lines[..<end])
         let count = Self.count(of: taken)
         piece.bytes.append(contentsOf: taken)
         extend(by: first...(first + count - 1))
-        return .taken(bytes: end, lines: count)
+        return (end, count, false)
     }
 
     private mutating func extend(by numbers: ClosedRange<Int>) {

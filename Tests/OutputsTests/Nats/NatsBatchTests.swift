@@ -54,8 +54,8 @@ import Testing
             var batch = NatsBatch()
             batch.begin(room: 8 << 10)
             let line = [UInt8](repeating: 0x20, count: length - 1) + [0x0A]
-            let intake = line.withUnsafeBytes { batch.add($0, from: 1) }
-            #expect(intake == (isTaken ? .taken(bytes: length, lines: 1) : .tooLong(length)))
+            let taken = line.withUnsafeBytes { batch.add($0, from: 1) }
+            #expect(taken == (length, 1, isLeftOut: !isTaken) && batch.isEmpty == !isTaken)
         }
     }
 

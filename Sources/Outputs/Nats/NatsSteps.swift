@@ -1,0 +1,430 @@
+internal import Feed
+internal import Nats
+internal import Reactor
+
+/// The steps of publishing a feed to a stream: what the next message has and when it is sent, and what an answer or a
+/// fault leads to. Each message stays unchanged until the stream has it.
+///
+/// It has neither connection, clock nor executor: `next` returns a step, and the method of the same name takes its result.
+struct NatsSteps {
+    enum Step: Equatable {
+        /// Connect anew, to any server.
+        case connect
+        /// Ask for the stream.
+        case check
+        /// Ask for the subject's last message.
+        case look
+        case publish(NatsMessage)
+        /// Make `hello` and `stats`, of at most so many bytes.
+        case greet(atMost: Int)
+        /// Read the kept lines behind a cursor; nil for the first ones.
+        case readKept(KeptCursor?, KeptCursor.Limit)
+        /// Read the next lines of the log.
+        case read
+        /// Wait for more lines, until this time if there is one.
+        case wait(until: LoopInstant?)
+        /// Wait for servers: only briefly once the feed is over.
+        case pause(Duration)
+        /// Stop: all is published, or nothing more can be.
+        case end(isDone: Bool)
+    }
+
+    /// How far the message has been collected.
+    private enum Stage {
+        /// It is empty, and may begin with a greeting.
+        case greeting
+        /// It may get kept lines: once, or lines of the log would have to wait.
+        case kept
+        case lines
+        /// The log has no more lines for now.
+        case drained
+        /// It is the last one.
+        case ended
+    }
+
+    /// The kept lines, which are published in rounds.
+    private struct Kept {
+        /// When the next round may begin; in the past until there are any kept lines.
+        var due: LoopInstant
+        /// Where the round goes on; nil for at the start.
+        var cursor: KeptCursor?
+        /// How many may still be published in this round.
+        var left = 0
+        /// The number of lines of the log that were published in this round.
+        var others = 0
+    }
+
+    private let name: String
+    private let host: String
+    private let settings: NatsSettings
+    private var random: any RandomNumberGenerator & Sendable
+
+    private var stage = Stage.greeting
+    private var batch = NatsBatch()
+    /// The lines that were read but are not in a batch yet.
+    private var rest: (span: LineSpan, done: Int, next: Int)?
+    /// Nil while the feed's agent is unknown, and for a fleet.
+    private var nextGreeting: LoopInstant?
+    private var nextMessage: LoopInstant
+    private var kept: Kept
+    /// Whether the feed is a fleet's, which is not published because it might come back in a circle.
+    private var isFleet = false
+
+    /// The messages of the batch that the stream does not have yet.
+    private var pieces: ArraySlice<NatsBatch.Piece> = []
+    private var fence: NatsFence
+    /// How often the stream has rejected the first message for its id or place.
+    private var rejections = 0
+    /// The run of the lines that are read, and the last of its numbers that the stream has.
+    private var stored = LineID("", 0)
+    /// When the stream accepted the last message.
+    private(set) var progressed: LoopInstant
+
+    /// The most bytes of a message for the server; nil without a connection.
+    private var most: Int?
+    /// The most bytes of a message for the stream; nil until it was checked.
+    private var limit: Int?
+    /// The step that comes before all others, because of a fault.
+    private var pending: Step?
+    /// The fault that the stream is checked for.
+    private var doubt: NatsFault?
+    private var backoff = Backoff()
+    private var outage = Outage<NatsFault.Kind>()
+    /// The fault of the outage, for people.
+    private var trouble: String?
+    /// When the stream was last checked because of a fault.
+    private var diagnosed = LoopInstant(nanoseconds: 0)
+    /// The time since a fault of a single message was reported.
+    private var complaint = Outage<Bool>()
+    private var isTooLongTold = false
+    /// What is to be reported, in the feed or to a person.
+    private var news: [Event.Body] = []
+
+    /// How often `hello` and `stats` are published; readers that join later learn these within this time.
+    private static let greetingPeriod = Duration.seconds(60)
+    /// How often the kept lines are published.
+    private static let keptPeriod = Duration.seconds(15 * 60)
+    // Bound: kept lines published in 15 minutes | 1,000, or a tenth of the lines of the log in that time | the others come in
+    //   the next ones
+    /// The least that may be published in a round, and the share of other lines.
+    private static let leastKept = 1_000
+    private static let keptShare = 10
+    /// How often a conflict is checked again.
+    private static let conflictPause = Duration.seconds(10)
+    /// The pause for a server that is behind the others.
+    private static let outdatedPause = Duration.milliseconds(200)
+    /// How often the stream is diagnosed in an outage without answers, and after which time first.
+    private static let diagnosisTime = Duration.seconds(20)
+    /// The number of rejections of a message before a pause.
+    private static let mostRejections = 3
+    /// The least bytes that a message must have room for.
+    private static let leastRoom = 4 << 10
+
+    /// - Parameters:
+    ///   - name: the agent's name.
+    ///   - host: the machine's name.
+    ///   - id: unique to this process: the ids of messages start with it.
+    init(
+        as name: String, of host: String, _ settings: NatsSettings, id: String,
+        random: any RandomNumberGenerator & Sendable, at now: LoopInstant
+    ) {
+        self.name = name
+        self.host = NatsHeader.word(of: host) ?? "localhost"
+        self.settings = settings
+        self.random = random
+        (nextMessage, progressed) = (now, now)
+        kept = Kept(due: now)
+        fence = NatsFence(run: id)
+    }
+
+    /// The state of the output, for people.
+    var state: String {
+        if let trouble { return trouble }
+        guard most != nil, limit != nil else { return "connecting" }
+        return isFleet ? "refused: \(Self.refusal)" : "ok"
+    }
+
+    /// Returns what is to be reported since the last call.
+    mutating func takeNews() -> [Event.Body] {
+        defer { news = [] }
+        return news
+    }
+
+    /// The number of lines up to `last` of a run that the stream does not have.
+    func missing(of run: String, through last: Int) -> Int { last - (run == stored.run ? stored.sequence : 0) }
+
+    mutating func next(at moment: Moment) -> Step {
+        if let step = pending.take() { return step }
+        guard let most else { return .connect }
+        guard let limit else { return .check }
+        let room = min(most, limit) - NatsHeader.room
+        guard room >= Self.leastRoom else {
+            self.limit = nil
+            let reason = "max_payload or max_msg_size of \(min(most, limit)) is too little; let both be 2 MB"
+            retry(after: NatsFault(.settings, reason), at: moment.now)
+            return next(at: moment)
+        }
+        if pieces.isEmpty, let step = collect(room, at: moment) { return step }
+        // There is no message at the end of a feed whose agent was never known.
+        guard let piece = pieces.first else { return .end(isDone: true) }
+        guard case .send(let id, let expected) = fence.step else { return .look }
+        fence.send()
+        return .publish(message(of: piece, id, expected))
+    }
+
+    // MARK: What a message has
+
+    /// Returns the step that adds to the message; nil once it is complete.
+    private mutating func collect(_ room: Int, at moment: Moment) -> Step? {
+        switch stage {
+        case .greeting:
+            batch.begin(room: room)
+            stage = .kept
+            if let nextGreeting, nextGreeting <= moment.now { return .greet(atMost: batch.capacity) }
+            fallthrough
+        case .kept:
+            stage = .lines
+            if kept.left > 0 {
+                var limit = KeptCursor.Limit()
+                (limit.lines, limit.bytes) = (kept.left, batch.roomForKept)
+                return .readKept(kept.cursor, limit)
+            }
+            fallthrough
+        case .lines:
+            addRest(at: moment)
+            if rest == nil, !batch.isFull { return .read }
+        case .drained:
+            stage = batch.isEmpty ? .greeting : .lines
+            if batch.isEmpty { return .wait(until: nextGreeting) }
+            if moment.now < nextMessage { return .wait(until: nextMessage) }
+        case .ended: return nil
+        }
+        complete(at: moment.now)
+        return nil
+    }
+
+    /// Lets the collected lines be sent.
+    private mutating func complete(at now: LoopInstant) {
+        nextMessage = now.advanced(by: settings.every)
+        let isWhole = !settings.sendsLines && !batch.isEmpty
+        pieces = isWhole ? [batch.piece] : batch.piece.lines(agent: name, run: stored.run)[...]
+        if stage != .ended { stage = .greeting }
+    }
+
+    mutating func greet(_ greeting: [UInt8], of run: String, isFleet: Bool, at now: LoopInstant) {
+        if run != stored.run { (stored, kept) = (LineID(run, 0), Kept(due: now)) }
+        judge(isFleet)
+        guard !isFleet else { return }
+        batch.add(greeting)
+        nextGreeting = now.advanced(by: Self.greetingPeriod)
+        // Behind a greeting, which tells readers that come later of the sources.
+        if !settings.sendsLines, kept.due <= now {
+            (kept.left, kept.others) = (max(Self.leastKept, kept.others / Self.keptShare), 0)
+        }
+    }
+
+    mutating func readKept(_ lines: [UInt8], _ count: Int, _ next: KeptCursor, at now: LoopInstant) {
+        guard count > 0 else {
+            // A round begins where the last one ended, or at the start.
+            if kept.due > now || kept.cursor == nil { kept.left = 0 }
+            (kept.cursor, stage) = (nil, .kept)
+            return
+        }
+        if kept.due <= now { kept.due = now.advanced(by: Self.keptPeriod) }
+        if batch.add(kept: lines) { (kept.cursor, kept.left) = (next, kept.left - count) }
+    }
+
+    /// - Parameters:
+    ///   - delivery: nil when there is nothing for now.
+    ///   - isFleet: whether the feed is a fleet's, which only a line may reveal.
+    ///   - isOver: whether the feed has ended.
+    mutating func read(_ delivery: Delivery?, isFleet: Bool, isOver: Bool, at now: LoopInstant) {
+        judge(isFleet)
+        switch delivery {
+        case nil: stage = .drained
+        case .lines? where isFleet, .gap? where isFleet, .greeting? where isFleet: break
+        case .lines(let span)?:
+            rest = (span, 0, span.sequences.lowerBound)
+            // An attached agent may have begun long before.
+            if stored.sequence == 0 { stored.sequence = span.sequences.lowerBound - 1 }
+        case .gap(let line)?: batch.add(line, naming: Line.Gap(line[...])?.numbers)
+        // After the end of a feed whose agent was never known, no greeting is due.
+        case .greeting? where nextGreeting != nil || !isOver:
+            nextGreeting = now
+            if batch.isEmpty { stage = .greeting } else { complete(at: now) }
+        case .end(let line)?:
+            if nextGreeting != nil { batch.add(line) }
+            stage = .ended
+            complete(at: now)
+        case .greeting?, .kept?, .interrupted?: break
+        }
+    }
+
+    private static let refusal = "a fleet's feed is not published: attach to its agents, which publish their own"
+
+    /// Reports once that a fleet's feed is not published.
+    private mutating func judge(_ isFleet: Bool) {
+        if isFleet, !self.isFleet { news.append(.error(Failure(.config, "nats: \(Self.refusal)"))) }  // to the end
+        if isFleet { nextGreeting = nil }
+        self.isFleet = isFleet
+    }
+
+    /// Adds as much of the rest as there is room for.
+    private mutating func addRest(at moment: Moment) {
+        guard let (span, done, next) = rest else { return }
+        let taken = span.withUnsafeBytes { batch.add(UnsafeRawBufferPointer(rebasing: $0[done...]), from: next) }
+        kept.others += taken.lines
+        if taken.isLeftOut {
+            let text = "line \(next) of \(taken.bytes) bytes fits no message, and is left out"
+            let gap = leaveOut(next...next, "\(text); let max_payload and max_msg_size be 2 MB", at: moment)
+            batch.add(gap, naming: next...next)
+        }
+        rest = done + taken.bytes < span.count ? (span, done + taken.bytes, next + taken.lines) : nil
+    }
+
+    /// Returns the gap to publish for lines that are too long; reports the first one.
+    private mutating func leaveOut(_ numbers: ClosedRange<Int>, _ text: String, at moment: Moment) -> [UInt8] {
+        if !isTooLongTold { complain(.tooLarge, text, at: moment.now) }
+        isTooLongTold = true
+        return ControlLine.gap(time: moment.wall, missing: numbers, reason: "too_large")
+    }
+
+    // MARK: What comes of a message
+
+    private func message(of piece: NatsBatch.Piece, _ id: String, _ expected: UInt64?) -> NatsMessage {
+        var message = NatsMessage(subject: NatsSubject.of(name), stream: settings.stream)
+        (message.id, message.expected, message.payload) = (id, expected, piece.bytes)
+        message.headers = [.init(NatsHeader.run, stored.run)]
+        if let numbers = piece.numbers {
+            message.headers.append(.init(NatsHeader.first, "\(numbers.lowerBound)"))
+            message.headers.append(.init(NatsHeader.last, "\(numbers.upperBound)"))
+        }
+        message.headers.append(.init(NatsHeader.host, host))
+        // The `bye` is in the last message.
+        if case .ended = stage, pieces.count == 1 { message.headers.append(.init(NatsHeader.ended, "yes")) }
+        if let behind = fence.behind { message.headers.append(.init(NatsHeader.behind, behind)) }
+        return message
+    }
+
+    mutating func publish(_ result: Result<NatsReceipt, NatsFault>, at moment: Moment) {
+        let id = fence.id
+        switch result {
+        case .success(let receipt):
+            if fence.accept(receipt) { return recordStored(at: moment.now) }
+            rejections += 1
+            let text = "the stream knew message \(id) before it was sent; it gets another name"
+            if rejections < Self.mostRejections {
+                complain(.protocol, text, at: moment.now)
+            } else {
+                fail(NatsFault(.other, text), at: moment.now)
+            }
+        case .failure(let fault) where fault.kind == .sequenceConflict:
+            fence.refuse()
+            rejections += 1
+            // `look` would have found another publisher.
+            if rejections > Self.mostRejections {
+                let reason = "the stream says that it has another last message than the one it gives"
+                fail(NatsFault(.other, reason), at: moment.now)
+            }
+        case .failure(let fault) where fault.kind == .tooLarge && pieces.first?.isGap == false:
+            if fence.decline() { cut(at: moment) }
+        case .failure(let fault): fail(fault, at: moment.now)
+        }
+    }
+
+    mutating func look(_ result: Result<NatsStored?, NatsFault>, isOver: Bool, at now: LoopInstant) {
+        switch result {
+        case .success(let last):
+            switch fence.see(last, at: now) {
+            case .stored: recordStored(at: now)
+            case .clear: break
+            case .outdated: pending = .pause(Self.outdatedPause)
+            case .taken(let host):
+                let host = host.map { "on \($0) " } ?? ""
+                let reason = "conflict: another agent \(host)publishes as \(name), too"
+                retry(after: NatsFault(.sequenceConflict, reason), at: now)
+                // After the end of the feed, there is no point in waiting.
+                pending = isOver ? .end(isDone: false) : .pause(Self.conflictPause)
+            }
+        case .failure(let fault) where fault.kind == .denied: fence.deny()
+        case .failure(let fault): fail(fault, at: now)
+        }
+    }
+
+    /// Replaces a message that is too large for the stream by two, or by a `gap`.
+    private mutating func cut(at moment: Moment) {
+        guard let piece = pieces.popFirst() else { return }
+        rejections = 0
+        if let (first, second) = piece.halves {
+            pieces = [first, second] + pieces
+        } else {
+            let text = "a line of \(piece.bytes.count) bytes is larger than the stream takes, and is left out"
+            let gap = leaveOut(piece.numbers ?? 0...0, "\(text); let max_msg_size be 2 MB", at: moment)
+            if piece.numbers != nil { pieces = [NatsBatch.Piece(bytes: gap, numbers: piece.numbers)] + pieces }
+        }
+    }
+
+    private mutating func recordStored(at now: LoopInstant) {
+        if let numbers = pieces.popFirst()?.numbers { stored.sequence = numbers.upperBound }
+        (rejections, progressed, trouble) = (0, now, nil)
+        backoff.succeed()
+        let (recovery, other) = (outage.end(at: now), complaint.end(at: now))
+        if let recovery = recovery ?? other { news.append(.recovered(recovery)) }
+    }
+
+    // MARK: The servers
+
+    /// - Parameter result: the most bytes of a message that the server takes.
+    mutating func connect(_ result: Result<Int, NatsFault>, at now: LoopInstant) {
+        switch result {
+        case .success(let most): self.most = most
+        case .failure(let fault): fail(fault, at: now)
+        }
+    }
+
+    /// Checks the stream once before publishing: later, its faults would be hard to distinguish from an election of
+    /// servers.
+    mutating func check(_ result: Result<NatsStream, NatsFault>, at now: LoopInstant) {
+        var found = doubt.take()
+        switch result {
+        case .success(let stream):
+            if let reason = stream.refusal(of: NatsSubject.of(name), in: settings.stream) {
+                found = NatsFault(.absent, reason)
+            } else if !stream.allowsDirect {
+                let reason = "has no allow_direct, by which an agent sees its own last message"
+                found = NatsFault(.absent, "stream \(settings.stream) \(reason)")
+            } else {
+                limit = stream.mostMessage ?? .max
+            }
+        case .failure(let fault) where [.absent, .lost].contains(fault.kind): found = fault
+        case .failure: limit = limit ?? .max
+        }
+        if let found { retry(after: found, at: now) }
+    }
+
+    /// Finds out more about a fault that lasts, or tries again after a pause.
+    private mutating func fail(_ fault: NatsFault, at now: LoopInstant) {
+        // Not at once: during an election of servers, the diagnosis would take longer than the election.
+        guard [.nobody, .silent].contains(fault.kind), let since = outage.since,
+            max(since, diagnosed).duration(to: now) >= Self.diagnosisTime
+        else { return retry(after: fault, at: now) }
+        (diagnosed, doubt, pending) = (now, fault, .check)
+    }
+
+    /// Reports a fault if it lasts, and tries again after a pause.
+    private mutating func retry(after fault: NatsFault, at now: LoopInstant) {
+        trouble = fault.kind == .sequenceConflict ? fault.reason : "retrying: \(fault.reason)"
+        let rule = RetryRule(after: fault.kind, telling: 2, pause: .seconds(30))
+        if outage.fail(by: fault.kind, at: now, from: rule.telling, isBrief: rule.isBrief) {
+            complain(fault.kind.code, fault.reason, at: now)
+        }
+        if !rule.keepsConnection { most = nil }
+        if fault.kind == .lost, outage.attempts == 1 { return }
+        pending = .pause(backoff.fail(upTo: rule.pause, using: &random))
+    }
+
+    private mutating func complain(_ code: Failure.Code, _ text: String, at now: LoopInstant) {
+        _ = complaint.fail(by: true, at: now)
+        news.append(.error(Failure(code, "nats: \(text)")))
+    }
+}

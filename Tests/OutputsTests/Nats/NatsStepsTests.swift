@@ -1,0 +1,464 @@
+import Nats
+import Reactor
+import TestSupport
+import Testing
+
+@testable import Feed
+@testable import Outputs
+
+/// Without servers, a store or a loop: a test says what has happened, and when.
+@Suite(.limited) struct NatsStepsTests {
+    private typealias Step = NatsSteps.Step
+
+    /// Servers that accept everything, as long as `faults` has none for them, and a feed of `deliveries`.
+    private struct Stage {
+        var steps: NatsSteps
+        var now = LoopInstant(nanoseconds: 1_000_000_000)
+        var deliveries: [Delivery] = []
+        var run = "r1"
+        var isFleet = false
+        var isOver = false
+        var most = 1 << 20
+        var stream = NatsStream()
+        var last: NatsStored?
+        /// How many kept lines there are from a cursor on; nil stands for the first one.
+        var kept: [(cursor: KeptCursor?, count: Int)] = []
+        /// The answers to the next messages; nil when the stream knew the message's id before.
+        var faults: [NatsFault.Kind?] = []
+        /// Whether the subject gets another message of our own whenever one is refused.
+        var grows = false
+        /// The steps since the last call of `go`, and all messages that were sent.
+        var performed: [Step] = []
+        var sent: [NatsMessage] = []
+
+        init(sendsLines: Bool = false) {
+            var settings = NatsSettings(to: NatsServers([NatsAddress(host: "h")]))
+            settings.sendsLines = sendsLines
+            stream.subjects = [NatsSubject.all]
+            steps = NatsSteps(as: "web1", of: "h1", settings, id: "p1", random: SeededGenerator(seed: 1), at: now)
+            steps.read(.greeting([]), isFleet: false, isOver: false, at: now)
+        }
+
+        var moment: Moment { Moment(wall: Timestamp(seconds: 1_700_000_000), now: now) }
+        mutating func pass(_ time: Duration) { now = now.advanced(by: time) }
+        mutating func news() -> [String] {
+            steps.takeNews().map {
+                switch $0 {
+                case .error(let failure): failure.message
+                case .recovered(let recovery): "recovered after \(recovery.attempts)"
+                default: "?"
+                }
+            }
+        }
+
+        /// Performs steps up to one that takes time, and returns that.
+        @discardableResult
+        mutating func go(_ deliveries: Delivery...) -> Step {
+            self.deliveries += deliveries
+            performed = []
+            for _ in 0..<10_000 {
+                let step = steps.next(at: moment)
+                performed.append(step)
+                switch step {
+                case .connect: steps.connect(.success(most), at: now)
+                case .check: steps.check(.success(stream), at: now)
+                case .look: steps.look(.success(last), isOver: isOver, at: now)
+                case .publish(let message):
+                    sent.append(message)
+                    if faults.isEmpty {
+                        last = NatsStored(sequence: (last?.sequence ?? 0) + 1, id: message.id, host: "h1")
+                        steps.publish(.success(NatsReceipt(sequence: last?.sequence ?? 0)), at: moment)
+                    } else if let kind = faults.removeFirst() {
+                        if grows { last?.sequence += 1 }
+                        steps.publish(.failure(NatsFault(kind, "it is \(kind)")), at: moment)
+                    } else {
+                        steps.publish(.success(NatsReceipt(sequence: 1, isRepeated: true)), at: moment)
+                    }
+                case .greet: steps.greet(Array("hello\nstats\n".utf8), of: run, isFleet: isFleet, at: now)
+                case .readKept(let cursor, let limit):
+                    let index = kept.firstIndex { $0.cursor == cursor }
+                    let count = min(limit.lines, index.map { kept[$0].count } ?? 0)
+                    if let index { kept[index].count -= count }
+                    let lines = Array(repeatElement(Array("kept\n".utf8), count: count).joined())
+                    steps.readKept(lines, count, cursor ?? KeptCursor(), at: now)
+                case .read:
+                    let delivery = self.deliveries.isEmpty ? nil : self.deliveries.removeFirst()
+                    steps.read(delivery, isFleet: isFleet, isOver: isOver, at: now)
+                case .wait, .pause, .end: return step
+                }
+            }
+            Issue.record("it takes no time")
+            return .end(isDone: false)
+        }
+    }
+
+    /// Lines of the log with these numbers, in a chunk of their own.
+    private static func lines(_ numbers: ClosedRange<Int>, length: Int = 100) throws -> Delivery {
+        var log = LineLog()
+        for number in 1...numbers.upperBound {
+            var text = Array("\n".utf8)
+            if number >= numbers.lowerBound {
+                let start = #"{"seq":\#(number),"text":""#
+                text = Array((start + String(repeating: "x", count: length - start.utf8.count - 3) + "\"}\n").utf8)
+            }
+            let room = number == numbers.lowerBound ? numbers.count * length + (1 << 17) : text.count
+            log.append(atMost: room, at: LoopInstant(nanoseconds: 0)) { _, writer in
+                var writer = writer
+                writer.raw(text[...])
+                return writer
+            }
+        }
+        guard case .lines(let span) = log.read(from: numbers.lowerBound) else { throw Missing() }
+        #expect(span.sequences == numbers)
+        return .lines(span)
+    }
+    private struct Missing: Error {}
+
+    /// The numbers that a message names, such as `3-5`.
+    private static func numbers(_ message: NatsMessage?) -> String {
+        let values = [NatsHeader.first, NatsHeader.last].map { name in
+            message?.headers.first { $0.name == name }?.value ?? ""
+        }
+        return values.joined(separator: "-")
+    }
+    private static func isLast(_ message: NatsMessage?) -> Bool {
+        message?.headers.contains(.init(NatsHeader.ended, "yes")) == true
+    }
+    private static func isPause(_ step: Step, atMost time: Duration) -> Bool {
+        if case .pause(let pause) = step { pause <= time } else { false }
+    }
+
+    // MARK: What a message has
+
+    @Test func theServerTheStreamAndTheLastMessageComeBeforeTheFirstOne() throws {
+        var stage = Stage()
+        #expect(stage.steps.state == "connecting")
+        let begun = stage.now
+        #expect(stage.go(try Self.lines(1...3)) == .wait(until: begun.advanced(by: .seconds(60))))
+        let message = try #require(stage.sent.first)
+        let room = NatsBatch.usual - 2_048
+        #expect(
+            stage.performed.prefix(3) == [.connect, .check, .greet(atMost: room)]
+                && stage.performed.contains(.look) && stage.sent.count == 1)
+        #expect(message.id == "p1-1" && message.expected == 0 && Self.numbers(message) == "1-3")
+        #expect(
+            message.headers.contains(.init(NatsHeader.run, "r1"))
+                && message.headers.contains(.init(NatsHeader.host, "h1")))
+        #expect(stage.steps.state == "ok" && stage.news() == [])
+    }
+
+    @Test func theNextMessageIsSentAtItsTimeAndTheNextGreetingAtIts() throws {
+        var stage = Stage()
+        let begun = stage.now
+        stage.go(try Self.lines(1...3))
+        stage.pass(.milliseconds(10))
+        #expect(stage.go(try Self.lines(4...5)) == .wait(until: begun.advanced(by: .milliseconds(200))))
+        // More of them change nothing.
+        #expect(stage.go(try Self.lines(6...6)) == .wait(until: begun.advanced(by: .milliseconds(200))))
+        #expect(stage.sent.count == 1)
+        stage.pass(.milliseconds(190))
+        #expect(stage.go() == .wait(until: begun.advanced(by: .seconds(60))))
+        #expect(stage.sent.count == 2 && Self.numbers(stage.sent.last) == "4-6" && stage.sent.last?.expected == 1)
+        stage.pass(.seconds(60))
+        #expect(stage.go() == .wait(until: stage.now.advanced(by: .seconds(60))))
+        #expect(stage.sent.count == 3 && Self.numbers(stage.sent.last) == "-")
+    }
+
+    /// Whatever its time is: the lines behind it may be of another run.
+    @Test func aGreetingBeginsAMessage() throws {
+        var stage = Stage()
+        stage.go(try Self.lines(1...3))
+        stage.run = "r2"
+        stage.go(try Self.lines(4...5), .greeting([]), try Self.lines(1...1))
+        #expect(stage.sent.map(Self.numbers) == ["1-3", "4-5"])
+        #expect(stage.sent.last?.headers.first == .init(NatsHeader.run, "r1"))
+        #expect(stage.steps.missing(of: "r2", through: 1) == 1 && stage.steps.missing(of: "r1", through: 9) == 9)
+        stage.pass(.milliseconds(200))
+        stage.go()
+        #expect(Self.numbers(stage.sent.last) == "1-1" && stage.sent.last?.headers.first == .init(NatsHeader.run, "r2"))
+        #expect(String(decoding: stage.sent[2].payload, as: UTF8.self).hasPrefix("hello\nstats\n{"))
+        #expect(stage.steps.missing(of: "r2", through: 4) == 3)
+    }
+
+    @Test func linesThatAreMoreThanAMessageHasGoOnInTheNextOne() throws {
+        var stage = Stage()
+        stage.most = 16 << 10
+        let begun = stage.now
+        let step = stage.go(try Self.lines(1...50, length: 1_000))
+        #expect(step == .wait(until: begun.advanced(by: .milliseconds(200))))
+        #expect(stage.sent.map(Self.numbers) == ["1-13", "14-26", "27-39"])
+        stage.pass(.milliseconds(200))
+        stage.go()
+        #expect(Self.numbers(stage.sent.last) == "40-50" && stage.sent.allSatisfy { $0.payload.count < 16 << 10 })
+    }
+
+    @Test func aLineThatFitsNoMessageIsAGapAndToldOnce() throws {
+        var stage = Stage()
+        stage.most = 8 << 10
+        for number in 1...2 {
+            stage.go(try Self.lines(number...number, length: 9_000))
+            stage.pass(.seconds(1))
+            stage.go()
+            #expect(Self.numbers(stage.sent.last) == "\(number)-\(number)")
+            #expect(stage.sent.last.map { String(decoding: $0.payload, as: UTF8.self) }?.contains("\"gap\"") == true)
+        }
+        #expect(stage.sent.count == 3 && stage.steps.missing(of: "r1", through: 2) == 0)
+        let text = "line 1 of 9000 bytes fits no message, and is left out; let max_payload and max_msg_size be 2 MB"
+        #expect(stage.news() == ["nats: \(text)", "recovered after 1"])
+    }
+
+    @Test func aLineAMessageIsTheLastOneOnlyAtTheEnd() throws {
+        var stage = Stage(sendsLines: true)
+        stage.kept = [(nil, 1)]
+        stage.go(try Self.lines(1...2))
+        #expect(stage.sent.map(Self.numbers) == ["-", "-", "1-1", "2-2"])
+        let bye = Array(#"{"type":"bye"}"#.utf8) + [0x0A]
+        #expect(stage.go(try Self.lines(3...3), .end(bye)) == .end(isDone: true))
+        #expect(stage.sent.map(Self.isLast) == [false, false, false, false, false, true] && stage.kept[0].count == 1)
+    }
+
+    // MARK: Kept lines
+
+    @Test func aRoundOfKeptLinesIsAtMostAThousandOrATenth() throws {
+        var stage = Stage()
+        stage.kept = [(nil, 1_500), (KeptCursor(), 5_000)]
+        let limits = { (stage: Stage) in
+            stage.performed.compactMap { if case .readKept(_, let limit) = $0 { limit.lines } else { nil } }
+        }
+        stage.go()
+        #expect(limits(stage) == [1_000] && stage.kept.map(\.count) == [500, 5_000])
+        // With the next greetings there are none until the quarter of an hour is over.
+        for _ in 0..<14 {
+            stage.pass(.seconds(60))
+            stage.go()
+            #expect(limits(stage) == [])
+        }
+        var first = 1
+        for _ in 0..<40 {
+            stage.go(try Self.lines(first...(first + 499)))
+            first += 500
+        }
+        stage.pass(.seconds(60))
+        stage.go()
+        #expect(limits(stage) == [2_000] && stage.kept.map(\.count) == [500, 3_000])
+        // Another run's begin at once, at the start.
+        stage.run = "r2"
+        stage.go(.greeting([]))
+        #expect(limits(stage) == [1_000])
+        stage.pass(.milliseconds(200))
+        stage.go()
+        #expect(limits(stage) == [500])
+    }
+
+    @Test func untilThereAreKeptLinesTheyAreLookedForBehindEachGreeting() {
+        var stage = Stage()
+        for count in [0, 0, 7] {
+            stage.kept = [(nil, count), (KeptCursor(), 0)]
+            stage.go()
+            // At the end of what there is, no more are looked for in this round.
+            #expect(stage.performed.count { if case .readKept = $0 { true } else { false } } == (count > 0 ? 2 : 1))
+            stage.pass(.seconds(60))
+        }
+        stage.go()
+        stage.pass(.seconds(15 * 60))
+        stage.kept[0].count = 3
+        stage.go()
+        // The last round came to the end: this one begins at the start.
+        #expect(stage.kept[0].count == 0)
+    }
+
+    // MARK: Faults
+
+    @Test func aMessageThatWasNotAnsweredIsSentAgainAsItWas() throws {
+        var stage = Stage()
+        stage.go(try Self.lines(1...3))
+        stage.pass(.seconds(1))
+        stage.faults = [.silent, .silent]
+        #expect(Self.isPause(stage.go(try Self.lines(4...4)), atMost: .seconds(1)))
+        #expect(stage.news() == [] && stage.steps.state == "retrying: it is silent")
+        stage.deliveries = [try Self.lines(5...5)]
+        #expect(Self.isPause(stage.go(), atMost: .seconds(1)))
+        #expect(stage.news() == ["nats: it is silent"])
+        stage.go()
+        #expect(stage.sent[1] == stage.sent[2] && stage.sent[2] == stage.sent[3] && stage.sent[3].id == "p1-2")
+        #expect(
+            stage.news() == ["recovered after 2"] && stage.steps.state == "ok" && stage.steps.progressed == stage.now)
+        #expect(stage.steps.missing(of: "r1", through: 5) == 1)
+    }
+
+    @Test func aLostConnectionIsMadeAnewAtOnceAndThenAfterAPause() throws {
+        var stage = Stage()
+        stage.go(try Self.lines(1...3))
+        stage.pass(.seconds(1))
+        stage.faults = [.lost, .lost]
+        #expect(Self.isPause(stage.go(try Self.lines(4...4)), atMost: .seconds(5)))
+        #expect(stage.performed.contains(.connect) && !stage.performed.contains(.check) && stage.sent.count == 3)
+        stage.go()
+        #expect(stage.performed.first == .connect && stage.sent.count == 4)
+    }
+
+    @Test func aStreamThatGivesNoAnswerForLongIsCheckedNowAndThen() throws {
+        var stage = Stage()
+        stage.go(try Self.lines(1...3))
+        stage.pass(.seconds(1))
+        stage.faults = Array(repeating: .nobody, count: 50)
+        stage.deliveries = [try Self.lines(4...4)]
+        stage.stream.subjects = ["a.*"]
+        var checks: [Int] = []
+        for second in 0..<50 {
+            stage.go()
+            if stage.performed.contains(.check) { checks.append(second) }
+            stage.pass(.seconds(1))
+        }
+        #expect(checks == [20, 40])
+        #expect(
+            stage.news() == [
+                "nats: it is nobody", "nats: stream CATWATCH takes a.*, and not catwatch.v1.web1",
+            ])
+        stage.stream.subjects = [NatsSubject.all]
+        stage.go()
+        #expect(stage.news().count == 1 && Self.numbers(stage.sent.last) == "4-4")
+    }
+
+    @Test func aStreamThatIsNotFitIsCheckedAgainBeforeAnythingIsSent() {
+        for change in [{ $0.subjects = [] }, { $0.allowsDirect = false }, { $0.mostMessage = 4_700 }]
+            as [(inout NatsStream) -> Void]
+        {
+            var stage = Stage()
+            change(&stage.stream)
+            for _ in 0..<3 {
+                #expect(Self.isPause(stage.go(), atMost: .seconds(30)) && stage.performed.contains(.check))
+                #expect(stage.steps.state.hasPrefix("retrying: "))
+            }
+            stage.stream = NatsStream()
+            stage.stream.subjects = [NatsSubject.all]
+            stage.go()
+            #expect(stage.news().count == 2 && stage.sent.count == 1)
+        }
+    }
+
+    /// As of one that nobody may look at: it is published to all the same.
+    @Test func aStreamThatShowsNothingOfItselfIsFit() throws {
+        var stage = Stage()
+        #expect(stage.steps.next(at: stage.moment) == .connect)
+        stage.steps.connect(.success(stage.most), at: stage.now)
+        #expect(stage.steps.next(at: stage.moment) == .check)
+        stage.steps.check(.failure(NatsFault(.denied, "no")), at: stage.now)
+        stage.go(try Self.lines(1...1))
+        #expect(stage.sent.count == 1 && !stage.performed.contains(.check))
+    }
+
+    @Test func whatIsTooLargeIsCutAndALineThatIsIsAGap() throws {
+        var stage = Stage()
+        stage.go(try Self.lines(1...1))
+        stage.pass(.seconds(1))
+        stage.faults = [.tooLarge, .tooLarge]
+        stage.go(try Self.lines(2...3))
+        #expect(stage.sent.dropFirst().map(Self.numbers) == ["2-3", "2-2", "2-2", "3-3"])
+        #expect(stage.sent.dropFirst().compactMap(\.id) == (2...5).map { "p1-\($0)" })
+        #expect(stage.news().count == 2)
+        stage.pass(.seconds(1))
+        // Nothing is smaller than a gap.
+        stage.faults = [.tooLarge, .tooLarge]
+        #expect(Self.isPause(stage.go(try Self.lines(4...4)), atMost: .seconds(30)))
+        stage.go()
+        #expect(stage.sent.suffix(3).map(Self.numbers) == ["4-4", "4-4", "4-4"])
+        #expect(stage.steps.missing(of: "r1", through: 4) == 0)
+    }
+
+    @Test(arguments: [false, true])
+    func anotherAgentIsWaitedForUntilTheFeedEnds(isOver: Bool) throws {
+        var stage = Stage()
+        stage.go(try Self.lines(1...1))
+        stage.pass(.seconds(1))
+        stage.last = NatsStored(sequence: 2, id: "x-1", host: "h2")
+        stage.isOver = isOver
+        stage.faults = [.sequenceConflict]
+        let step = stage.go(try Self.lines(2...2))
+        #expect(step == (isOver ? .end(isDone: false) : .pause(.seconds(10))))
+        let reason = "conflict: another agent on h2 publishes as web1, too"
+        #expect(stage.steps.state == reason && stage.news() == ["nats: \(reason)"])
+        if isOver { return }
+        stage.pass(.seconds(180))
+        stage.go()
+        #expect(stage.sent.count == 4 && Self.numbers(stage.sent[2]) == "2-2" && stage.sent[2].expected == 2)
+        #expect(stage.sent[2].headers.contains(.init(NatsHeader.behind, "x-1")))
+    }
+
+    @Test func aServerThatIsBehindIsGivenTime() throws {
+        var stage = Stage()
+        stage.go(try Self.lines(1...1))
+        stage.pass(.seconds(1))
+        stage.faults = [.sequenceConflict]
+        for _ in 0..<5 {
+            #expect(stage.go(stage.sent.count > 1 ? .interrupted : try Self.lines(2...2)) == .pause(.milliseconds(200)))
+        }
+        stage.go()
+        #expect(stage.sent.count == 3)
+    }
+
+    @Test func aMessageThatIsRejectedAgainAndAgainIsNotSentWithoutAPause() throws {
+        var stage = Stage()
+        stage.grows = true
+        stage.go(try Self.lines(1...1))
+        for (kind, most) in [(.sequenceConflict, 4), (nil, 3)] as [(NatsFault.Kind?, Int)] {
+            stage.pass(.seconds(1))
+            stage.sent = []
+            stage.faults = Array(repeating: kind, count: most - 1)
+            stage.go(try Self.lines(2...2))
+            #expect(stage.sent.count == most && stage.faults.isEmpty)
+            stage.pass(.seconds(1))
+            stage.sent = []
+            stage.faults = Array(repeating: kind, count: most)
+            #expect(Self.isPause(stage.go(try Self.lines(3...3)), atMost: .seconds(30)))
+            #expect(stage.sent.count == most)
+            stage.go()
+            #expect(stage.sent.count == most + 1)
+        }
+        #expect(stage.news().count { $0.contains("it gets another name") } == 5)
+    }
+
+    // MARK: Fleets, and the end
+
+    @Test func aFleetsFeedIsRefusedOnce() throws {
+        var stage = Stage()
+        stage.isFleet = true
+        #expect(stage.go(try Self.lines(1...1), .greeting([])) == .wait(until: nil))
+        #expect(stage.news().count == 1 && stage.steps.state.hasPrefix("refused: a fleet's feed"))
+        stage.pass(.seconds(100))
+        #expect(stage.go() == .wait(until: nil) && stage.news() == [])
+        // Until it is another one's.
+        stage.isFleet = false
+        stage.go(.greeting([]), try Self.lines(2...2))
+        #expect(stage.sent.map(Self.numbers) == ["2-2"] && stage.steps.state == "ok")
+        stage.isFleet = true
+        #expect(stage.go(.end([])) == .end(isDone: true) && stage.sent.count == 1 && stage.news().count == 1)
+    }
+
+    @Test func theLastMessageSaysThatItIs() throws {
+        var stage = Stage()
+        #expect(stage.go(try Self.lines(1...1), .end(Array("bye\n".utf8))) == .end(isDone: true))
+        #expect(stage.sent.map(Self.isLast) == [true])
+        #expect(stage.go() == .end(isDone: true) && stage.sent.count == 1)
+    }
+
+    @Test func nothingIsPublishedOfAFeedThatNeverBegan() {
+        var stage = Stage()
+        var settings = NatsSettings(to: NatsServers([NatsAddress(host: "h")]))
+        settings.stream = "S"
+        stage.steps = NatsSteps(
+            as: "web1", of: "h1", settings, id: "p1", random: SeededGenerator(seed: 1), at: stage.now)
+        #expect(stage.go() == .wait(until: nil))
+        stage.isOver = true
+        #expect(stage.go(.greeting([]), .end([0x0A])) == .end(isDone: true))
+        #expect(stage.sent.isEmpty && stage.steps.missing(of: "r1", through: 3) == 3)
+    }
+
+    /// One that began long before it was attached to.
+    @Test func linesBeforeTheFirstOneAreNotMissing() throws {
+        var stage = Stage()
+        stage.faults = [.silent]
+        stage.go(try Self.lines(11...13))
+        #expect(stage.steps.missing(of: "r1", through: 13) == 3)
+    }
+}
