@@ -152,8 +152,18 @@ struct Fleet: Sendable {
             case .success(let line): self[id].process(line, wall: moment.wall, heard: heard, into: &items)
             case .failure(let fault): self[id].process(fault, into: &items)
             }
+            guard case .breach(let reason)? = items.last else { continue }
+            self[id].state.link = message == nil ? .refused : .unfit
+            self[id].state.refusedRun = message?.run
+            _ = self[id].state.outage.fail(by: reason, at: moment.now)
+            return items
         }
         self[id].flushMissing(into: &items)
+        if !lines.isEmpty {
+            if self[id].state.link.isOwn { self[id].state.link = .open }
+            let recovery = self[id].state.outage.end(at: moment.now)
+            if let recovery { items.insert(.said(.recovered(recovery)), at: 0) }
+        }
         return items
     }
 }
@@ -188,13 +198,16 @@ extension FeedState {
 
     /// Returns the agent with this name, whose lines come by a source shared by many; adds it if needed.
     ///
+    /// - Parameter subject: of the messages that carry them.
     /// - Returns: the agent, and whether to notify readers; or the reason why its lines are refused.
     mutating func member(
-        _ name: String, by source: SourceID, at moment: Moment
+        _ name: String, by source: SourceID, subject: String, at moment: Moment
     ) -> Result<(member: MemberID, isNews: Bool), EventStore.JoinRefusal> {
         if let known = fleet[name] {
             if let way = fleet[known].way {
-                return way == source ? .success((known, false)) : .failure(.taken(by: self.name(of: way)))
+                guard way == source else { return .failure(.taken(by: self.name(of: way))) }
+                let other = fleet[known].subject ?? subject
+                return other == subject ? .success((known, false)) : .failure(.elsewhere(other))
             }
         } else {
             guard !ReservedNames.all.contains(name) else { return .failure(.reserved) }
@@ -205,7 +218,7 @@ extension FeedState {
             if let other = makeRoom(forAgent: name, at: moment) { return .failure(.taken(by: other)) }
         }
         let id = join(name, at: moment)
-        fleet[id].way = source
+        (fleet[id].way, fleet[id].subject) = (source, subject)
         return .success((id, true))
     }
 
@@ -240,7 +253,7 @@ extension FeedState {
         case .lost(let run, let numbers):
             batch.add(
                 own(.lost(Lost(run: run, numbers: numbers))), from: LineOrigin(id, LineID(run, 0), stream: stream))
-        case .complaint(let failure): batch.add(own(.error(failure)), from: LineOrigin(id))
+        case .said(let body): batch.add(own(body), from: LineOrigin(id))
         case .kept, .windows, .stats, .breach: break
         }
         return false

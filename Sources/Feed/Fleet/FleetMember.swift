@@ -17,8 +17,8 @@ package struct FleetMember: Sendable {
         case lost(run: String, ClosedRange<Int>)
         /// The state of its sources.
         case stats(Line.Stats)
-        /// A message for a person, sent once.
-        case complaint(Failure)
+        /// An event of the hub's own about it, for a person.
+        case said(Event.Body)
         /// The connection must end, for this reason.
         case breach(String)
     }
@@ -35,6 +35,8 @@ package struct FleetMember: Sendable {
     let tail: [UInt8]
     /// The source that carries its lines; nil while none does.
     var way: SourceID?
+    /// The subject of its messages where a broker carries them.
+    var subject: String?
     /// Its series here. Their clock follows `clock` when the lines are published.
     var closings = WindowClosings()
     /// The number of its series without values here.
@@ -116,7 +118,7 @@ package struct FleetMember: Sendable {
         _ refusal: Refusal, _ message: @autoclosure () -> String, into items: inout [Item]
     ) {
         guard isFirst(refusal) else { return }
-        items.append(.complaint(Failure(.protocol, "\(name) \(message())")))
+        items.append(.said(.error(Failure(.protocol, "\(name) \(message())"))))
     }
 
     /// Processes a line.
@@ -181,14 +183,6 @@ package struct FleetMember: Sendable {
         items.append(.lost(run: run, numbers))
     }
 
-    /// Returns the `peer` line that is due, if any; `index` is the agent's index.
-    mutating func report(at wall: Timestamp, index: Int) -> Line.Peer? {
-        state.report(at: wall, index: index, lost: lost)
-    }
-
-    /// Returns the last `peer` line.
-    mutating func farewell(at wall: Timestamp) -> Line.Peer { state.farewell(at: wall, lost: lost) }
-
     // MARK: Runs and numbers
 
     private mutating func begin(_ new: Line.Hello, into items: inout [Item]) {
@@ -232,6 +226,7 @@ package struct FleetMember: Sendable {
     /// Starts the run of this message, which the lines that follow belong to, even without a `hello`.
     mutating func hear(of message: StreamMessage) {
         self.message = message.sequence
+        state.refusedRun = nil
         if state.link == .unfit { state.link = .none }
         hear(of: message.run)
     }

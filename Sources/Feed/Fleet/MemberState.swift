@@ -42,6 +42,10 @@ package struct MemberState: Sendable {
     }
 
     package var link = Link.none
+    /// The time during which its lines do not come or are refused, by the reasons.
+    var outage = Outage<String>()
+    /// The run that a broker carries and that is refused.
+    package var refusedRun: String?
     /// Whether someone asked to forget it.
     package var isDismissed = false
     /// Whether its last `peer` line was written.
@@ -59,7 +63,7 @@ package struct MemberState: Sendable {
     private var host = AgentIdentity.Host()
     private var app = Line.App()
     /// The width of its windows, as it says.
-    private var interval = Duration.seconds(10)
+    package private(set) var interval = Duration.seconds(10)
     /// Whether it has sent `bye`, and nothing since.
     private var hasEnded = false
     /// The time of the newest line from a run that another one had superseded.

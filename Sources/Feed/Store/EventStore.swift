@@ -220,7 +220,7 @@ package actor EventStore {
                 let id = MemberID(index: index)
                 if state.fleet[id].state.isOver(at: loop.clock.now) {
                     await release(named: state.name(of: state.source(standingFor: id, at: moment)))
-                } else if let peer = state.fleet[id].report(at: now, index: index) {
+                } else if let peer = state.fleet[id].state.report(at: now, index: index, lost: state.fleet[id].lost) {
                     say(.peer(peer), of: id)
                 }
             }
@@ -317,7 +317,7 @@ package actor EventStore {
     /// - Parameter own: the source that carries it, which stays.
     private func release(_ member: MemberID, but own: SourceID) async {
         if !state.fleet[member].state.isForgotten {
-            say(.peer(state.fleet[member].farewell(at: wall.now)), of: member)
+            say(.peer(state.fleet[member].state.farewell(at: wall.now, lost: state.fleet[member].lost)), of: member)
         }
         let way = state.fleet[member].way
         state.fleet[member].way = nil
@@ -434,18 +434,14 @@ package actor EventStore {
         return lines.isEmpty ? nil : lines
     }
 
-    /// A position in front of all kept lines that the log does not have, for `keptLines`: windows come last.
-    package var keptCursor: KeptCursor {
-        var cursor = KeptCursor(after: 0, before: 0, of: state.log)
-        cursor.windowsComeFirst = false
-        return cursor
-    }
-
     /// Returns the next kept lines, their number, and the position behind them; no lines when there are no more.
+    ///
+    /// - Parameter cursor: nil for the first of those that the log does not have: windows come last.
     package func keptLines(
-        at cursor: KeptCursor, atMost limit: KeptCursor.Limit
+        at cursor: KeptCursor?, atMost limit: KeptCursor.Limit
     ) -> (lines: [UInt8], count: Int, next: KeptCursor) {
-        var next = cursor
+        var next = cursor ?? KeptCursor(after: 0, before: 0, of: state.log)
+        if cursor == nil { next.windowsComeFirst = false }
         let (lines, count) = next.next(of: state, identity.run, at: (wall.now, feedTime), atMost: limit)
         return (lines, count, next)
     }
@@ -829,15 +825,24 @@ package actor EventStore {
         case reserved
         /// The limit on agents is reached.
         case tooMany(Int)
+        /// Its lines come in messages of another subject.
+        case elsewhere(String)
     }
 
     /// Returns the agent with this name, whose lines come by a source shared by many; adds it if needed.
-    package func member(_ name: String, by source: SourceID) -> Result<MemberID, JoinRefusal> {
-        state.member(name, by: source, at: moment).map { member, isNews in
+    ///
+    /// - Parameter subject: of the messages that carry them.
+    package func member(
+        _ name: String, by source: SourceID, subject: String = ""
+    ) -> Result<MemberID, JoinRefusal> {
+        state.member(name, by: source, subject: subject, at: moment).map { member, isNews in
             if isNews { greetSoon() }
             return member
         }
     }
+
+    /// The names of the agents whose lines come by a source.
+    package func agents(by source: SourceID) -> [String] { state.members(by: source).map { state.fleet[$0].name } }
 
     /// The state of an agent.
     package func member(_ id: MemberID) -> FleetMember { state.fleet[id] }
@@ -906,7 +911,16 @@ package actor EventStore {
         return nil
     }
 
-    /// Publishes the hub's own event about an agent: that it fails, or answers again.
+    /// Records that an agent's lines do not come, or are refused; reports it once, and again when the reason changes.
+    package func fail(_ id: MemberID, _ link: MemberState.Link, by reason: String, _ failure: Failure) {
+        state.fleet[id].state.link = link
+        guard state.fleet[id].state.outage.fail(by: reason, at: loop.clock.now) else { return }
+        var failure = failure
+        if failure.retryIn != nil { failure.attempt = state.fleet[id].state.outage.attempts }
+        say(.error(failure), of: id)
+    }
+
+    /// Publishes the hub's own event about an agent: that it fails.
     ///
     /// - Parameter source: the agent's own name of the source; nil for the agent itself, which also stands in for an
     ///   unlisted source.

@@ -11,9 +11,6 @@ package actor FleetInput: Input {
     private let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private var outage = Outage<String>()
-    /// The width of the agent's windows, from its greeting.
-    private var interval = Duration.seconds(10)
     /// What was asked of the agent and is to be done for it.
     private var asked: [(source: String, work: @Sendable () async throws(HTTPFailure) -> Void)] = []
     private let hasAsked: Wakeup
@@ -58,47 +55,33 @@ package actor FleetInput: Input {
             resuming: {
                 let member = await store.member(id)
                 return member.place.map { FeedResumption(behind: $0, wantsAllKept: !member.knowsKept) }
-            }, window: { self.interval },
+            }, window: { self.store.assumeIsolated { $0.member(id).state.interval } },
             receive: { await self.receive($0, id) },
             lost: { ending, pause in
-                await self.report(ending, id, retryIn: pause)
+                // The store has said itself whom it refuses.
+                if !ending.isFinal {
+                    var failure = Failure(ending.code, "\(self.name): \(ending.reason)")
+                    failure.retryIn = pause
+                    await self.store.fail(id, .broken, by: ending.reason, failure)
+                }
                 return true
             })
     }
 
-    /// Says why nothing comes: once, and again when that changes.
-    private func report(_ ending: PeerEnding, _ id: MemberID, retryIn pause: Duration) async {
-        let isNews = outage.fail(by: ending.reason, at: loop.clock.now)
-        await store.setLink(ending.isFinal ? .refused : .broken, of: id)
-        guard isNews, !ending.isFinal else { return }
-        var failure = Failure(ending.code, "\(name): \(ending.reason)")
-        (failure.attempt, failure.retryIn) = (outage.attempts, pause)
-        await store.say(.error(failure), of: id)
-    }
-
-    /// Records that the agent has greeted.
-    private func begin(_ id: MemberID) async {
-        await store.setLink(.open, of: id)
-        guard let recovery = outage.end(at: loop.clock.now) else { return }
-        await store.say(.recovered(recovery), of: id)
-    }
-
     /// Gives lines to the store; says why nothing more is to be read, if the store does.
     private func receive(_ items: [PeerLines.Item], _ id: MemberID) async -> PeerEnding? {
-        var lines: [Result<Line, LineFault>] = []
-        for item in items {
+        let lines: [Result<Line, LineFault>] = items.compactMap { item in
             switch item {
-            case .line(let line, _):
-                if case .hello(let hello) = line.body {
-                    interval = hello.interval
-                    if !hello.isFleet, peer.greet() { await begin(id) }
-                }
-                lines.append(.success(line))
-            case .fault(let fault): lines.append(.failure(fault))
-            case .refused, .breach: break  // these end the connection
+            case .line(let line, _): .success(line)
+            case .fault(let fault): .failure(fault)
+            case .refused, .breach: nil  // these end the connection
             }
         }
-        return await store.receive(lines, from: id).map { PeerEnding(code: .protocol, reason: $0, isFinal: true) }
+        if let reason = await store.receive(lines, from: id) {
+            return PeerEnding(code: .protocol, reason: reason, isFinal: true)
+        }
+        if !lines.isEmpty { _ = peer.greet() }
+        return nil
     }
 
     private func ask(_ source: String, _ request: PollRequest) -> PollRefusal? {

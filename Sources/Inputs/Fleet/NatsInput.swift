@@ -17,8 +17,6 @@ package actor NatsInput: Input {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var isConnected = false
-    /// Whether the stream has been readable since the last report of an outage.
-    private var isThere = false
     /// Nil until the stream has been searched for known agents.
     private var cursor: StreamCursor?
     private var backoff = Backoff()
@@ -26,18 +24,8 @@ package actor NatsInput: Input {
     /// The time since a message without an agent was reported: the stream itself works.
     private var complaint = Outage<Failure.Code>()
     private var slice: TimeSlice
-    /// The agents, by name.
-    private var agents: [String: Agent] = [:]
     /// The topics already reported about agents; each is reported once.
     private var told: Set<String> = []
-
-    private struct Agent {
-        let subject: String
-        /// The run whose messages are skipped.
-        var refused: String?
-        /// The time during which its messages are refused.
-        var outage = Outage<String>()
-    }
 
     /// The most lines passed to the store in one call: the agent decides how much work a line is.
     private static let linesAtOnce = 16
@@ -94,7 +82,7 @@ package actor NatsInput: Input {
             await store.setBroker(name, isConnected: nil)
             await store.whenForgotten(by: id, nil)
             told = []
-            for agent in agents.keys { forget(agent) }
+            for agent in await store.agents(by: id) { forget(agent) }
             throw CancellationError()
         }
     }
@@ -248,17 +236,12 @@ package actor NatsInput: Input {
                 "names", "subject \(message.subject) names no agent, whose name has \(AgentName.rule)", id)
             return nil
         }
-        if let known = agents[agent], known.subject != message.subject {
-            await complain("subject \(agent)", "\(agent) publishes to \(known.subject), and not \(message.subject)", id)
-            return nil
-        }
-        switch await store.member(agent, by: id) {
+        switch await store.member(agent, by: id, subject: message.subject) {
         case .success(let member):
-            if agents[agent] == nil {
-                agents[agent] = Agent(subject: message.subject)
-                await polls.allowPolling(ofAgent: agent) { _, _ in .byBroker(agent) }
-            }
+            await polls.allowPolling(ofAgent: agent) { _, _ in .byBroker(agent) }
             return member
+        case .failure(.elsewhere(let subject)):
+            await complain("subject \(agent)", "\(agent) publishes to \(subject), and not \(message.subject)", id)
         case .failure(.taken(let other)):
             await complain(
                 "taken \(agent)", "agent \(agent) is not read, as that name is taken: by the source \(other)", id)
@@ -273,7 +256,6 @@ package actor NatsInput: Input {
 
     /// Forgets an agent that is no longer in the fleet: its name may be used anew, and faults are then reported anew.
     private func forget(_ agent: String) {
-        agents[agent] = nil
         told = told.filter { !$0.hasSuffix(" \(agent)") }
         polls.assumeIsolated { $0.release("\(agent).\(EventStore.ownName)") }
     }
@@ -290,8 +272,7 @@ package actor NatsInput: Input {
                 member, agent, "run", "sends a message that does not say of which run it is: it is none of catwatch's",
                 id)
         }
-        if agents[agent]?.refused == run { return }
-        agents[agent]?.refused = nil
+        if await store.member(member).state.refusedRun == run { return }
         let origin = StreamMessage(
             run: run, sequence: Int(clamping: message.sequence), heard: Self.time(of: message))
         var lines = LineSplitter(limit: LineEncoder.longestLine)
@@ -307,14 +288,7 @@ package actor NatsInput: Input {
             try await store.admit()
             // Again, because the agent may have been forgotten meanwhile and its member slot reused.
             guard let member = await self.member(of: message, id) else { return }
-            if await store.receive(some, from: member, by: origin) != nil {
-                agents[agent]?.refused = run
-                _ = agents[agent]?.outage.fail(by: "run", at: loop.clock.now)
-                return await store.setLink(.unfit, of: member)
-            }
-            if let recovery = agents[agent]?.outage.end(at: loop.clock.now) {
-                await store.say(.recovered(recovery), of: member)
-            }
+            if await store.receive(some, from: member, by: origin) != nil { return }
             guard !slice.goesOn() else { continue }
             // Lets other tasks on the loop run: an agent may write any amount.
             try await loop.sleep(for: .zero)
@@ -343,7 +317,6 @@ package actor NatsInput: Input {
         if outage.fail(
             by: fault.kind.code, at: loop.clock.now, from: patience.telling, isBrief: patience.isBrief)
         {
-            isThere = false
             await store.setBroker(name, isConnected: false)
             var failure = Failure(fault.kind.code, "\(name): \(fault.reason)")
             (failure.attempt, failure.retryIn) = (outage.attempts, pause)
@@ -362,17 +335,14 @@ package actor NatsInput: Input {
 
     /// Records that the stream is being read, whether it has new messages or not.
     private func recordReading(_ id: SourceID) async {
-        if !isThere { await store.setBroker(name, isConnected: true) }
-        isThere = true
+        await store.setBroker(name, isConnected: true)
         await store.recordAnswer(from: id)
     }
 
     /// Refuses a message and marks its agent as unfit until one is accepted.
     private func refuse(_ member: MemberID, _ agent: String, _ topic: String, _ text: String, _ id: SourceID) async {
-        await store.setLink(.unfit, of: member)
-        guard await mayTell("\(topic) \(agent)", id) else { return }
-        _ = agents[agent]?.outage.fail(by: topic, at: loop.clock.now)
-        await store.say(.error(Failure(.protocol, "\(agent) \(text)")), of: member)
+        guard await mayTell("\(topic) \(agent)", id) else { return await store.setLink(.unfit, of: member) }
+        await store.fail(member, .unfit, by: topic, Failure(.protocol, "\(agent) \(text)"))
     }
 
     /// Reports a message that belongs to no agent. The stream itself works, so the next successful read ends this

@@ -32,8 +32,7 @@ package actor NatsOutput {
     ///   - tell: reports the output's state, in the feed or to a person.
     package init(
         as name: String, of host: String, _ settings: NatsSettings, to broker: any Broker, id: String,
-        store: EventStore,
-        on loop: EventLoop, worker: any Worker, random: any RandomNumberGenerator & Sendable,
+        store: EventStore, on loop: EventLoop, worker: any Worker, random: any RandomNumberGenerator & Sendable,
         tell: @escaping @Sendable (Event.Body) -> Void
     ) {
         self.name = name
@@ -108,8 +107,7 @@ package actor NatsOutput {
                 steps.greet(
                     greeting, of: await store.run, isFleet: await store.isOfFleet, at: loop.clock.now)
             case .readKept(let cursor, let limit):
-                let start = await store.keptCursor
-                let (lines, count, next) = await store.keptLines(at: cursor ?? start, atMost: limit)
+                let (lines, count, next) = await store.keptLines(at: cursor, atMost: limit)
                 steps.readKept(lines, count, next, at: loop.clock.now)
             case .read:
                 let delivery = await store.dequeue(for: reader)

@@ -23,7 +23,8 @@ import Testing
             case .windows(let kept): "windows \(kept.windows.count)"
             case .lost(let run, let numbers): "lost \(run) \(numbers)"
             case .stats(let stats): "stats \(stats.sources.count)+\(stats.moreSources)"
-            case .complaint(let failure): failure.message
+            case .said(.error(let failure)): failure.message
+            case .said(let body): "\(body)"
             case .breach(let reason): "breach: \(reason)"
             }
         }
@@ -337,13 +338,13 @@ import Testing
         }
 
         mutating func join(_ name: String) -> MemberID? {
-            try? state.member(name, by: way, at: FleetTests.moment).get().member
+            try? state.member(name, by: way, subject: "s", at: FleetTests.moment).get().member
         }
 
         /// Has an agent join and go again, whose sources are not forgotten yet.
         mutating func visit(_ name: String) throws -> MemberID {
             let id = try #require(join(name))
-            _ = state.fleet[id].farewell(at: FleetTests.moment.wall)
+            _ = state.fleet[id].state.farewell(at: FleetTests.moment.wall, lost: 0)
             state.fleet[id].way = nil
             for source in state.sources(of: id) { state.release(source, at: FleetTests.moment) }
             state.fleet.free(id)
