@@ -39,8 +39,6 @@ package struct FleetMember: Sendable {
     var subject: String?
     /// Its series here. Their clock follows `clock` when the lines are published.
     var closings = WindowClosings()
-    /// The number of its series without values here.
-    var texts = 0
     package private(set) var clock: MemberClock
     package private(set) var marks: RunMarks
     /// The agent's state.

@@ -894,7 +894,7 @@ package actor EventStore {
                 batch = EventBatch()
                 if state.keep(line, place, isMissed: isMissed, of: id, stream: stream, at: moment) { hasKept = true }
             case .windows(let kept):
-                if restore(kept, of: id, at: moment) { hasKept = true }
+                if keep(kept, of: id, at: moment) { hasKept = true }
             case .stats(let stats):
                 // Lines before it belong to the earlier state of the sources.
                 await publish(batch, waitingUntil: nil)
@@ -1025,25 +1025,24 @@ package actor EventStore {
             for reader in readers.keepers { reader.farewell = Array(relayed.bytes) }
             return true
         case .gap: _ = state.applyUnnumbered(line)
-        case .kept(let kept):
-            guard kept.run == identity.run else { return false }
-            if !kept.windows.isEmpty { return restore(kept, of: nil, at: moment) }
-            if kept.line.seq == 0 { return state.keepForeign(kept, at: moment) }
-            guard let sequence = state.keep(kept, at: moment) else { return false }
-            for reader in readers.present { reader.kept.owe(sequence) }
-            return true
+        case .kept(let kept): return kept.run == identity.run && keep(kept, at: moment)
         default: state.relay(relayed, plain: plain, at: moment)
         }
         return false
     }
 
-    /// Restores windows of another agent, or of an earlier run.
+    /// Keeps the line in a `kept` line, or restores the windows in it: of another agent, or of an earlier run.
     ///
     /// - Parameter member: the agent of our fleet; nil for the one whose feed is relayed, and for our own.
-    /// - Returns: whether there are readers to get them.
-    private func restore(_ kept: Line.Kept, of member: MemberID?, at moment: Moment) -> Bool {
-        guard let index = state.restore(kept, of: member, at: moment) else { return false }
-        for reader in readers.present { reader.kept.oweWindows(of: index) }
+    /// - Returns: whether there is news for readers.
+    private func keep(_ kept: Line.Kept, of member: MemberID? = nil, at moment: Moment) -> Bool {
+        if kept.windows.isEmpty {
+            guard let sequence = state.keep(kept, at: moment) else { return false }
+            for reader in readers.present { reader.kept.owe(sequence) }
+        } else {
+            guard let index = state.restore(kept, of: member, at: moment) else { return false }
+            for reader in readers.present { reader.kept.oweWindows(of: index) }
+        }
         return true
     }
 
@@ -1056,11 +1055,7 @@ package actor EventStore {
         var isNews = false
         for line in kept {
             guard case .kept(let kept) = line.line.body, kept.run == identity.run else { continue }
-            if kept.windows.isEmpty {
-                if kept.line.seq == 0, state.keepForeign(kept, at: moment) { isNews = true }
-            } else if restore(kept, of: nil, at: moment) {
-                isNews = true
-            }
+            if keep(kept, at: moment) { isNews = true }
         }
         if isNews { readers.wakes.callAll() }
     }

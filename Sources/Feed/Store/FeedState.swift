@@ -19,7 +19,6 @@ package struct FeedState: ~Copyable, Sendable {
     private var sources = SourceTable()
     private var ownSource: SourceID?
     private var series: SeriesTable
-    private var words = SeriesWords()
     private let width: Int64
     private let mostData: Int
     private var endpointTable: EndpointTable
@@ -144,36 +143,24 @@ package struct FeedState: ~Copyable, Sendable {
     @discardableResult
     private mutating func forget(_ gone: Set<Int>, _ moment: Moment) -> Bool {
         guard !gone.isEmpty else { return false }
-        let owners = Set(gone.map { sources.owner(of: $0) })
-        for index in series.indices where gone.contains(series[index].source) {
-            flush(index, moment, isComplete: true)
-        }
-        removeSeries { gone.contains($1) }
-        counts.series = series.count
+        let theirs = series.indices.filter { gone.contains(series[$0].source) }
+        for index in theirs { flush(index, moment, isComplete: true) }
+        removeSeries(theirs)
         endpointTable.remove(gone)
         sources.remove(gone)
-        for owner in owners { fleet[closings: owner].remove { series[$0].source < 0 } }
         return true
     }
 
-    /// Removes some series, by index and source, with their kept lines.
-    private mutating func removeSeries(where isGone: (_ index: Int, _ source: Int) -> Bool) {
+    /// Removes some series, with their kept lines.
+    private mutating func removeSeries(_ gone: [Int]) {
+        guard !gone.isEmpty else { return }
         // They know the series by their indices, which are reused.
         remote?.names.removeAll()
-        series.remove { index, source in
-            let isGone = isGone(index, source)
-            if isGone {
-                log.kept.remove(index)
-                words.remove(index)
-            }
-            return isGone
-        }
-        guard fleet.count > 0 else { return }
-        for member in 0..<fleet.count { fleet[MemberID(index: member)].texts = 0 }
-        for index in series.indices where series[index].source >= 0 && series[index].kind == .text {
-            let owner = Int(series[index].owner)
-            if owner >= 0 { fleet[MemberID(index: owner)].texts += 1 }
-        }
+        for index in gone { log.kept.remove(index) }
+        let owners = Set(gone.map { series[$0].owner })
+        series.remove(gone)
+        counts.series = series.count
+        for owner in owners { fleet[closings: owner].remove { series[$0].source < 0 } }
     }
 
     // MARK: Events
@@ -269,14 +256,15 @@ package struct FeedState: ~Copyable, Sendable {
         let value = record.value.isNaN ? nil : record.value
         var isPlain = false
         if let index = seriesIndex(source, kind: value == nil ? .text : .data, key: key, moment) {
+            let hasWords: Bool
+            (isPlain, hasWords) = series.flags(of: index)
             // These flags are all that words cost an event without one.
-            if record.hasWord || series[index].hasWords {
+            if record.hasWord || hasWords {
                 follow(record.lend(record.word, of: bytes), in: index, at: time)
             }
             if let value { self.record(value, in: index, at: time, moment) }
-            isPlain = series[index].isPlain
             // After the windows, which may have had lines.
-            series[index].newest = log.nextSequence
+            series.mark(index, log.nextSequence)
             log.kept.mark(index, sequence: log.nextSequence)
         } else if record.hasWord {
             follow(record.lend(record.word, of: bytes), in: nil, at: time)
@@ -297,47 +285,9 @@ package struct FeedState: ~Copyable, Sendable {
     @inline(never)
     private mutating func follow(_ text: UnsafeBufferPointer<UInt8>?, in index: Int?, at time: Timestamp) {
         let since =
-            index.map { follow(text.map { Array($0) }, in: $0, at: time, since: currentSince) }
+            index.map { series.follow(text.map { Array($0) }, in: $0, at: time, since: currentSince) }
             ?? min(currentSince ?? time, time)
         if let text { encoder.setWord(text, since: since) }
-    }
-
-    /// Records that an event of a series has a word, or none.
-    ///
-    /// - Parameter said: see `SeriesWords.follow`.
-    private mutating func follow(
-        _ word: [UInt8]?, in index: Int, at time: Timestamp, since said: Timestamp?
-    ) -> Timestamp {
-        guard let values = series[index].kind == .text ? series.twin(of: index) : index else { return time }
-        if !words.knows(values) {
-            // Without a word, the words that the flag stands for went with their series.
-            series[index].hasWords = word != nil
-            guard word != nil else { return time }
-            if let text = series.twin(of: values) { series[text].hasWords = true }
-        }
-        return words.follow(word, of: values, at: time, since: said)
-    }
-
-    /// Records the word of a kept line, or that it has none: of the relayed feed, or of an earlier run, when this one may
-    /// have had events already.
-    private mutating func restoreWord(of data: Line.Data, in index: Int, at time: Timestamp) {
-        let word = data.word.map { Array($0.utf8) }
-        guard remote == nil, let values = series[index].kind == .text ? series.twin(of: index) : index else {
-            _ = follow(word, in: index, at: time, since: data.since)
-            return
-        }
-        if let text = series.twin(of: values), let line = log.newestLine(of: text),
-            word != nil, line.withUnsafeBytes({ LineHead($0)?.time }).map({ $0 > time }) == true
-        {
-            return  // the newest event had no value
-        }
-        if !words.knows(values) {
-            _ = follow(word, in: index, at: time, since: data.since)
-        } else if let word, let since = data.since {
-            words.extend(values, by: word, since: since)
-        } else {
-            words.interrupt(values, at: time)
-        }
     }
 
     /// Records a source's success by data, the first of some in a row.
@@ -519,7 +469,7 @@ package struct FeedState: ~Copyable, Sendable {
         if counts.data < mostData {
             sources.completeAnswer(of: source)
             for index in series.markGone(of: source, before: answer.first, by: log.nextSequence) {
-                dropKept(index)
+                for each in [index, series.twin(of: index) ?? index] { log.kept.remove(each) }
                 gone.append(String(decoding: series.key(of: index) ?? [], as: UTF8.self))
             }
         }
@@ -540,28 +490,23 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Marks the series of a source with this key as gone, because a line says so.
     private mutating func markGone(_ key: String, of source: SourceID, by sequence: Int, _ moment: Moment) {
-        let indices = Array(key.utf8).withUnsafeBytes { key in
-            [SeriesKind.data, .text].compactMap { series.find(source, $0, key: key) }
-        }
+        var indices = series.both(of: source, key: key)
         // Of a feed that is relayed or recorded, lines of an earlier run may come later.
-        if indices.isEmpty, remote != nil {
-            let index = Array(key.utf8).withUnsafeBufferPointer { seriesIndex(source, kind: .text, key: $0, moment) }
-            if let index { series[index].newest = -sequence }
+        if indices.isEmpty, remote != nil, let index = seriesIndex(source, .text, key: key[...], moment) {
+            indices = [index]
         }
         for index in indices {
-            series[index].newest = -sequence
-            dropKept(index)
+            series.mark(index, -sequence)
+            log.kept.remove(index)
         }
     }
 
     /// The series that are gone, by their sources' names and their keys.
     var gone: [GoneSeries] {
-        series.indices.compactMap { index in
-            guard series[index].source >= 0, series[index].newest < 0, let key = series.key(of: index),
-                series.twin(of: index).map({ series[$0].newest < 0 && $0 > index }) ?? true
-            else { return nil }
-            return GoneSeries(
-                source: sources.name(of: series[index].source), key: String(decoding: key, as: UTF8.self))
+        series.gone.map { index in
+            GoneSeries(
+                source: sources.name(of: series[index].source),
+                key: String(decoding: series.key(of: index) ?? [], as: UTF8.self))
         }
     }
 
@@ -585,19 +530,10 @@ package struct FeedState: ~Copyable, Sendable {
     /// Marks a series as gone in a recorded feed whose earlier run said so, unless a later one has a line of it.
     mutating func recall(_ gone: GoneSeries, at moment: Moment) {
         guard let source = source(named: gone.source) else { return }
-        let isThere = Array(gone.key.utf8).withUnsafeBytes { key in
-            [SeriesKind.data, .text].contains { kind in
-                series.find(source, kind, key: key).map { series[$0].newest > 0 || log.newestLine(of: $0) != nil }
-                    ?? false
-            }
+        let isThere = series.both(of: source, key: gone.key).contains {
+            series[$0].newest > 0 || log.newestLine(of: $0) != nil
         }
         if !isThere { markGone(gone.key, of: source, by: max(1, log.nextSequence - 1), moment) }
-    }
-
-    /// Lets go of the newest line of a series that is gone, and of its twin's.
-    private mutating func dropKept(_ index: Int) {
-        log.kept.remove(index)
-        if let twin = series.twin(of: index) { log.kept.remove(twin) }
     }
 
     /// Adds a line of anything but data to the log.
@@ -681,13 +617,21 @@ package struct FeedState: ~Copyable, Sendable {
         return addSeries(source, kind, key, moment)
     }
 
+    /// The same for a key from a line.
+    private mutating func seriesIndex(
+        _ source: SourceID, _ kind: SeriesKind, key: Substring?, _ moment: Moment
+    ) -> Int? {
+        guard let key else { return seriesIndex(source, kind: kind, key: nil, moment) }
+        return Array(key.utf8).withUnsafeBufferPointer { seriesIndex(source, kind: kind, key: $0, moment) }
+    }
+
     /// Adds a new series; released sources make room for it if necessary.
     @inline(never)
     private mutating func addSeries(
         _ source: SourceID, _ kind: SeriesKind, _ key: UnsafeBufferPointer<UInt8>?, _ moment: Moment
     ) -> Int? {
         if kind == .text {
-            let isShareUsed = currentMember >= 0 && texts(of: currentMember) >= limits.memberSeries
+            let isShareUsed = currentMember >= 0 && series.texts(of: currentMember) >= limits.memberSeries
             if isShareUsed || series.isFull(of: .text) { removeTexts(isShareUsed: isShareUsed) }
         } else if currentMember >= 0, fleet[closings: currentMember].series.count >= limits.memberSeries {
             refusedForeignSeries += 1
@@ -708,21 +652,11 @@ package struct FeedState: ~Copyable, Sendable {
                 source, kind, key: key.map { .init($0) }, owner: currentMember, generation: lastGeneration,
                 ring: WindowRing(span(of: source.index)))
         else { return nil }
-        if kind != .text {
-            fleet[closings: currentMember].add(series: index)
-        } else if currentMember >= 0 {
-            fleet[MemberID(index: Int(currentMember))].texts += 1
-        }
+        if kind != .text { fleet[closings: currentMember].add(series: index) }
         log.kept.setOwner(currentMember, of: index)
-        if kind == .text, !words.isEmpty, let values = series.twin(of: index) {
-            series[index].hasWords = words.knows(values)
-        }
         counts.series = series.count
         return index
     }
-
-    /// The number of an agent's series without values.
-    private func texts(of member: Int32) -> Int { fleet[MemberID(index: Int(member))].texts }
 
     /// Makes room for series without values, as the texts of a source may have other keys with each answer: those whose
     /// lines are gone, and those with the oldest lines, of the agent that has the most.
@@ -730,16 +664,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// - Parameter isShareUsed: whether the current agent has as many as it may have: then only its own make room.
     private mutating func removeTexts(isShareUsed: Bool) {
         let most = max(1, (isShareUsed ? limits.memberSeries : limits.series) / 8)
-        var counts: [Int32: Int] = [:]
-        for index in series.indices where series[index].source >= 0 && series[index].kind == .text {
-            counts[series[index].owner, default: 0] += 1
-        }
-        // Of as many, the current one's.
-        let owner =
-            isShareUsed
-            ? currentMember
-            : counts.max { ($0.value, $0.key == currentMember ? 1 : 0) < ($1.value, $1.key == currentMember ? 1 : 0) }?
-                .key
+        let owner = isShareUsed ? currentMember : series.mostTexts(preferring: currentMember)
         func makesRoom(_ index: Int) -> Bool {
             series[index].source >= 0 && series[index].kind == .text && (!isShareUsed || series[index].owner == owner)
         }
@@ -747,24 +672,19 @@ package struct FeedState: ~Copyable, Sendable {
         if gone.count < most {
             gone.formUnion(log.kept.oldest(atMost: most) { makesRoom($0) && series[$0].owner == owner })
         }
-        removeSeries { index, _ in gone.contains(index) }
+        removeSeries(gone.sorted())
     }
 
     /// Makes room for series with values: those that their source no longer has, and whose windows the history no longer shows.
     private mutating func removeOutdated(_ moment: Moment) {
         guard remote == nil, lastSweep.map({ moment.now >= $0.advanced(by: .seconds(1)) }) ?? true else { return }
         lastSweep = moment.now
-        let gone = Set(
-            series.indices.filter { index in
-                let each = series[index]
-                return each.source >= 0 && each.kind == .data && each.ring.held.isEmpty
-                    && !isCurrent(index, log.kept.newest(of: index), at: moment.wall) { each.ring.newest?.lastTime }
-            })
-        guard !gone.isEmpty else { return }
-        let owners = Set(gone.map { series[$0].owner })
-        removeSeries { index, _ in gone.contains(index) }
-        counts.series = series.count
-        for owner in owners { fleet[closings: owner].remove { series[$0].source < 0 } }
+        let gone = series.indices.filter { index in
+            let each = series[index]
+            return each.source >= 0 && each.kind == .data && each.ring.held.isEmpty
+                && !isCurrent(index, log.kept.newest(of: index), at: moment.wall) { each.ring.newest?.lastTime }
+        }
+        removeSeries(gone)
     }
 
     /// The windows that are held of a source. Those of a relayed feed arrive as lines: of a source whose windows are not
@@ -855,7 +775,7 @@ package struct FeedState: ~Copyable, Sendable {
             return SeriesNumbers(
                 source: source, kind: series[index].kind, name: source, key: series.key(of: index), value: window.last,
                 time: window.lastTime,
-                word: series[index].hasWords ? words.word(of: index)?[...] : nil)
+                word: series.word(of: index)?[...])
         }
         return nil
     }
@@ -1201,26 +1121,30 @@ package struct FeedState: ~Copyable, Sendable {
             let line = LineMending.nestable(line.dropLast())
         else { return false }
         guard keepForeign(line, in: index, at: time, isMissed: isMissed) else { return false }
-        series.recall(index)
-        if let value, isNew(index, at: time) { restore(value, in: index, at: time, moment) }
+        restore(value, in: index, at: time, 0, moment)
         return true
     }
 
-    /// Records the value of an agent's kept line, without a line for its window, which had one at the agent.
-    private mutating func restore(_ value: Double, in index: Int, at time: Timestamp, _ moment: Moment) {
-        let width = series[index].ring.width
+    /// Marks the series of a kept line as there and records its value, without a line for its window, which had one
+    /// elsewhere; not if the series' windows have a newer value.
+    ///
+    /// - Parameter sequence: the line's number; 0 for one without a number here.
+    private mutating func restore(
+        _ value: Double?, in index: Int, at time: Timestamp, _ sequence: Int, _ moment: Moment
+    ) {
+        series.recall(index, sequence: sequence)
+        guard let value, series[index].ring.newest.map({ $0.lastTime < time }) ?? true else { return }
+        if remote != nil { return keep(value, in: index, at: time, sequence) }
+        let isOwn = currentMember < 0
         let window = Window(
-            restored: value, index: Window.index(of: time, width: width), time: time, sequence: log.nextSequence - 1)
+            restored: value, index: Window.index(of: time, width: series[index].ring.width), time: time,
+            sequence: isOwn ? 0 : log.nextSequence - 1)
+        if isOwn { return series[index].ring.remember(window) }
         if series[index].ring.restore(window) { return }
         // Its window has values from lines, or there is no room.
         flush(index, moment)
         if series[index].ring.restore(window) { return }
         _ = series.record(value, in: index, at: time, sequence: log.nextSequence - 1, now: time)
-    }
-
-    /// Whether a kept value of this time is newer than the windows of its series, which have it otherwise.
-    private func isNew(_ index: Int, at time: Timestamp) -> Bool {
-        series[index].ring.newest.map { $0.lastTime < time } ?? true
     }
 
     /// The series and the line, which has the number 0, of an agent's data event; nil when there is no room for the series.
@@ -1298,49 +1222,43 @@ package struct FeedState: ~Copyable, Sendable {
         return log.kept.add(foreign: line, of: index, next: log.nextSequence)
     }
 
-    /// Keeps a kept line that has no number in this run: of an agent of the relayed fleet, or of an earlier run.
+    /// Keeps a kept line of a source that is listed: one of the relayed feed, or, without a number in this run, of an agent
+    /// of the relayed fleet or of an earlier run.
     ///
-    /// - Returns: whether readers are to get it.
-    mutating func keepForeign(_ kept: Line.Kept, at moment: Moment) -> Bool {
-        let time = kept.line.time
-        let isEarlier = kept.line.agent == nil
-        guard kept.line.isForwarded, kept.line.flaws.isEmpty, remote != nil || isRecent(kept.line, at: moment.wall),
-            let (index, value) = keptSeries(of: kept.line, moment), !isEarlier || mayRecall(index)
-        else { return false }
-        if case .data(let data) = kept.line.body { restoreWord(of: data, in: index, at: time) }
-        guard
-            keepForeign(Array(kept.bytes), in: index, at: time, isEarlier: isEarlier)
-        else { return false }
-        if series[index].newest < 0 { series.recall(index) }
-        guard let value, isNew(index, at: time) else { return true }
-        guard remote == nil else {
-            keep(value, in: index, at: time, 0)
-            return true
-        }
-        let place = Window.index(of: time, width: series[index].ring.width)
-        series[index].ring.remember(Window(restored: value, index: place, time: time, sequence: 0))
-        return true
-    }
-
-    /// Keeps another agent's kept line of a source that it lists.
-    ///
-    /// - Returns: its number; nil if it is no kept line for readers here.
+    /// - Returns: its number, 0 for none; nil if it is no kept line for readers here.
     mutating func keep(_ kept: Line.Kept, at moment: Moment) -> Int? {
-        guard let sequence = kept.line.seq, let end = remote?.keptEnd, sequence < end else { return nil }
-        remote?.lastKept = sequence
-        if sequence >= log.nextSequence {
-            // Missed while the connection was away: a line of the log, between gaps for the others.
-            relay(RelayedLine(kept.line, bytes: kept.bytes), at: moment)
-            remote?.keptEnd = end
+        let (line, time) = (kept.line, kept.line.time)
+        guard let sequence = line.seq else { return nil }
+        if sequence == 0 {
+            guard line.isForwarded, remote != nil || isRecent(line, at: moment.wall) else { return nil }
+        } else {
+            guard let end = remote?.keptEnd, sequence < end else { return nil }
+            remote?.lastKept = sequence
+            if sequence >= log.nextSequence {
+                // Missed while the connection was away: a line of the log, between gaps for the others.
+                relay(RelayedLine(line, bytes: kept.bytes), at: moment)
+                remote?.keptEnd = end
+                return nil
+            }
+            guard log.kept.accepts(sequence, before: log.firstSequence) else { return nil }
+        }
+        let isEarlier = sequence == 0 && line.agent == nil
+        guard line.flaws.isEmpty, let (index, value) = keptSeries(of: line, moment), !isEarlier || mayRecall(index),
+            sequence == 0
+                || log.kept.add(Array(kept.bytes), of: index, sequence: sequence, before: log.firstSequence)
+        else { return nil }
+        if case .data(let data) = line.body {
+            let word = data.word.map { Array($0.utf8) }
+            if remote != nil {
+                _ = series.follow(word, in: index, at: time, since: data.since)
+            } else {
+                series.restore(word, in: index, at: time, since: data.since) { log.newestTime(of: $0) }
+            }
+        }
+        guard sequence > 0 || keepForeign(Array(kept.bytes), in: index, at: time, isEarlier: isEarlier) else {
             return nil
         }
-        guard log.kept.accepts(sequence, before: log.firstSequence), kept.line.flaws.isEmpty,
-            let (index, value) = keptSeries(of: kept.line, moment),
-            log.kept.add(Array(kept.bytes), of: index, sequence: sequence, before: log.firstSequence)
-        else { return nil }
-        series.recall(index, sequence: sequence)
-        if case .data(let data) = kept.line.body { restoreWord(of: data, in: index, at: kept.line.time) }
-        if let value, isNew(index, at: kept.line.time) { keep(value, in: index, at: kept.line.time, sequence) }
+        restore(value, in: index, at: time, sequence, moment)
         return sequence
     }
 
@@ -1406,11 +1324,9 @@ package struct FeedState: ~Copyable, Sendable {
         guard key != nil || newest.series == kind.prefix + name else { return nil }
         currentMember = member.map { Int32($0.index) } ?? -1
         defer { currentMember = -1 }
-        let index =
-            key.map { key in
-                Array(key.utf8).withUnsafeBufferPointer { seriesIndex(named, kind: kind, key: $0, moment) }
-            } ?? seriesIndex(named, kind: kind, key: nil, moment)
-        guard let index, series[index].ring.width == newest.width.microseconds, member != nil || mayRecall(index) else {
+        guard let index = seriesIndex(named, kind, key: key, moment),
+            series[index].ring.width == newest.width.microseconds, member != nil || mayRecall(index)
+        else {
             return nil
         }
         // Those of a relayed feed are let go of here only.
@@ -1447,7 +1363,6 @@ package struct FeedState: ~Copyable, Sendable {
         sources = SourceTable()
         fleet[closings: -1] = WindowClosings()
         series = SeriesTable(limit: limits.series)
-        words = SeriesWords()
         endpointTable = EndpointTable(limit: limits.endpoints)
         (memory, agent) = (nil, nil)
         log.restart(at: hello.firstSeq)
@@ -1517,7 +1432,7 @@ package struct FeedState: ~Copyable, Sendable {
             if data.value == nil { meaning.text = index } else { meaning.series = index }
             meaning.isRefused = index == nil
             if let index, let word = data.word {
-                _ = follow(Array(word.utf8), in: index, at: time, since: data.since)
+                _ = series.follow(Array(word.utf8), in: index, at: time, since: data.since)
             }
             apply(data.value, .data, meaning, time, sequence, moment, hasWord: data.word != nil)
             if isCounted, let pointer = data.valuePointer { sources.setValuePointer(pointer, of: source) }
@@ -1604,8 +1519,8 @@ package struct FeedState: ~Copyable, Sendable {
     ) {
         if let value, let index = meaning.series { keep(value, in: index, at: time, sequence) }
         if let index = value == nil ? meaning.text : meaning.series {
-            series[index].newest = sequence
-            if !hasWord, series[index].hasWords { _ = follow(nil, in: index, at: time, since: nil) }
+            series.mark(index, sequence)
+            if !hasWord, series[index].hasWords { _ = series.follow(nil, in: index, at: time, since: nil) }
             log.kept.mark(index, sequence: sequence)
         }
         if let value, let index = meaning.endpoint, sequence > remote?.asOf ?? 0 {
@@ -1634,8 +1549,7 @@ package struct FeedState: ~Copyable, Sendable {
         guard let name, !name.utf8.elementsEqual(own.utf8) else {
             return seriesIndex(source, kind: kind, key: nil, moment)
         }
-        guard let key = FleetMember.key(of: name, in: own) else { return nil }
-        return Array(key.utf8).withUnsafeBufferPointer { seriesIndex(source, kind: kind, key: $0, moment) }
+        return FleetMember.key(of: name, in: own).flatMap { seriesIndex(source, kind, key: $0, moment) }
     }
 
     /// Records a value of a series whose windows arrive as lines.

@@ -267,6 +267,9 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         return sequence > 0 ? chunks[chunkIndex(of: sequence)].line(sequence) : nil
     }
 
+    /// The time of a series' newest line.
+    func newestTime(of series: Int) -> Timestamp? { newestLine(of: series)?.withUnsafeBytes { LineHead($0)?.time } }
+
     /// Whether the chunk at `index` exceeds the capacity, with those before it gone, when the log gets `more` bytes.
     ///
     /// A line with a chunk of its own does not push out held lines: it may be as long as the log.

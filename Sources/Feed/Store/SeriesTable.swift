@@ -20,12 +20,12 @@ package struct SeriesTable: Sendable {
         let isPlain: Bool
         /// The number of its newest line in this run, 0 for none; the negative number of the line that said that it is gone,
         /// until it has a line again.
-        var newest = 0
+        fileprivate(set) var newest = 0
         /// The next older series of its source that has a key; −1 for none.
         fileprivate(set) var older: Int32 = -1
         /// Whether a value of it stood for a word, or one of the series with the same key and values: then `SeriesWords`
         /// has to know of its events.
-        var hasWords = false
+        fileprivate(set) var hasWords = false
         /// The key's offset in `keys`; negative for a source's own series, which has none.
         fileprivate var offset: Int
         fileprivate let length: Int
@@ -62,6 +62,9 @@ package struct SeriesTable: Sendable {
     private var slots = [Slot](repeating: Slot(tag: 0, index: -1), count: 16)
     private var keyed = 0
     private let hash: KeyHash
+    private var words = SeriesWords()
+    /// The number of series without values by owner.
+    private var textShares: [Int32: Int] = [:]
 
     /// Creates a table of at most `limit` series (0 to 2^30).
     package init(limit: Int = 10_000) {
@@ -80,7 +83,15 @@ package struct SeriesTable: Sendable {
     package var count: Int { entries.count - free.count - texts }
 
     /// The number of series without values.
-    private(set) var texts = 0
+    private var texts = 0
+
+    /// The number of an agent's series without values.
+    func texts(of owner: Int32) -> Int { textShares[owner] ?? 0 }
+
+    /// The agent that has the most series without values; of as many, `preferred`.
+    func mostTexts(preferring preferred: Int32) -> Int32? {
+        textShares.max { ($0.value, $0.key == preferred ? 1 : 0) < ($1.value, $1.key == preferred ? 1 : 0) }?.key
+    }
 
     /// Whether there is no room for another series with values.
     package var isFull: Bool { count >= limit }
@@ -90,6 +101,12 @@ package struct SeriesTable: Sendable {
 
     /// The indices of all series, and of those that were removed.
     var indices: Range<Int> { entries.indices }
+
+    /// Whether lines have a series' key as it is, and whether `SeriesWords` has to know of its events.
+    @inline(__always)
+    func flags(of index: Int) -> (isPlain: Bool, hasWords: Bool) {
+        (entries[index].isPlain, entries[index].hasWords)
+    }
 
     subscript(index: Int) -> Series {
         @inline(__always) _read { yield entries[index] }
@@ -150,14 +167,19 @@ package struct SeriesTable: Sendable {
             if kind != .text { refused &+= 1 }
             return nil
         }
-        if kind == .text { texts += 1 }
+        if kind == .text {
+            texts += 1
+            textShares[owner, default: 0] += 1
+        }
         let hash = key.map { self.hash($0, source, kind) } ?? 0
+        let values = kind == .text && !words.isEmpty ? find(source, .data, key: key) : nil
         let index = free.popLast() ?? entries.count
         let new = Series(
             source: source.index, kind: kind, owner: owner, generation: generation,
             isPlain: key?.allSatisfy { 0x20..<0x80 ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
                 ?? true,
-            offset: key == nil ? -1 : keys.count, length: key?.count ?? 0, hash: hash, ring: ring)
+            hasWords: values.map { words.knows($0) } ?? false, offset: key == nil ? -1 : keys.count,
+            length: key?.count ?? 0, hash: hash, ring: ring)
         if index < entries.count { entries[index] = new } else { entries.append(new) }
         guard let key else {
             let position = ownIndex(of: source, kind)
@@ -187,6 +209,64 @@ package struct SeriesTable: Sendable {
         newestKeyed[source] = Int32(index)
     }
 
+    // MARK: Words
+
+    /// The word of a series' newest event; nil when that has none.
+    func word(of index: Int) -> [UInt8]? { entries[index].hasWords ? words.word(of: index) : nil }
+
+    /// Records that an event of a series has a word, or none.
+    ///
+    /// - Parameter said: see `SeriesWords.follow`.
+    mutating func follow(
+        _ word: [UInt8]?, in index: Int, at time: Timestamp, since said: Timestamp?
+    ) -> Timestamp {
+        guard let values = entries[index].kind == .text ? twin(of: index) : index else { return time }
+        if !words.knows(values) {
+            // Without a word, the words that the flag stands for went with their series.
+            entries[index].hasWords = word != nil
+            guard word != nil else { return time }
+            if let text = twin(of: values) { entries[text].hasWords = true }
+        }
+        return words.follow(word, of: values, at: time, since: said)
+    }
+
+    /// Records the word of the newest event of an earlier run, or that it has none: this run may have had events already.
+    ///
+    /// - Parameter newest: returns the time of a series' newest line.
+    mutating func restore(
+        _ word: [UInt8]?, in index: Int, at time: Timestamp, since said: Timestamp?, newest: (Int) -> Timestamp?
+    ) {
+        guard let values = entries[index].kind == .text ? twin(of: index) : index else { return }
+        // The newest event may have had no value.
+        if word != nil, let text = twin(of: values), let last = newest(text), last > time { return }
+        if !words.knows(values) {
+            _ = follow(word, in: index, at: time, since: said)
+        } else if let word, let said {
+            words.extend(values, by: word, since: said)
+        } else {
+            words.interrupt(values, at: time)
+        }
+    }
+
+    // MARK: Gone series
+
+    /// Records that line `sequence` is the newest of a series, or says that it is gone if negative.
+    @inline(__always)
+    mutating func mark(_ index: Int, _ sequence: Int) { entries[index].newest = sequence }
+
+    /// The series of a source with a key, with values or without.
+    func both(of source: SourceID, key: some StringProtocol) -> [Int] {
+        Array(key.utf8).withUnsafeBytes { key in [SeriesKind.data, .text].compactMap { find(source, $0, key: key) } }
+    }
+
+    /// Those that are gone, one for each key.
+    var gone: [Int] {
+        entries.indices.filter { index in
+            entries[index].source >= 0 && entries[index].newest < 0 && entries[index].offset >= 0
+                && twin(of: index).map { entries[$0].newest < 0 && $0 > index } ?? true
+        }
+    }
+
     /// Whether the newest thing known of a series, with values or without, is that it is gone.
     func isGone(_ index: Int) -> Bool {
         if entries[index].newest < 0 { return true }
@@ -194,8 +274,10 @@ package struct SeriesTable: Sendable {
     }
 
     /// Marks a series as there, with values or without, as another agent or an earlier run says.
-    mutating func recall(_ index: Int, sequence: Int = 0) {
-        entries[index].newest = sequence
+    ///
+    /// - Parameter sequence: the number of its line; 0 for one without a number here.
+    mutating func recall(_ index: Int, sequence: Int) {
+        entries[index].newest = max(entries[index].newest, sequence)
         if let twin = twin(of: index), entries[twin].newest < 0 { entries[twin].newest = 0 }
     }
 
@@ -268,11 +350,14 @@ package struct SeriesTable: Sendable {
         }
     }
 
-    /// Removes some series, by index and source; takes time linear in the number of all series.
-    package mutating func remove(where isGone: (_ index: Int, _ source: Int) -> Bool) {
-        let before = free.count
-        for index in entries.indices where entries[index].source >= 0 && isGone(index, entries[index].source) {
-            if entries[index].kind == .text { texts -= 1 }
+    /// Removes some series; takes time linear in the number of all series.
+    mutating func remove(_ gone: [Int]) {
+        for index in gone {
+            words.remove(index)
+            if entries[index].kind == .text {
+                texts -= 1
+                textShares[entries[index].owner, default: 0] -= 1
+            }
             if entries[index].offset < 0 {
                 own[ownIndex(of: SourceID(index: entries[index].source), entries[index].kind)] = -1
             } else {
@@ -283,7 +368,6 @@ package struct SeriesTable: Sendable {
                 ring: WindowRing(width: .seconds(1)))
             free.append(index)
         }
-        guard free.count > before else { return }
         var kept: [UInt8] = []
         for index in entries.indices where entries[index].offset >= 0 {
             let offset = entries[index].offset

@@ -86,7 +86,7 @@ import Testing
             most = max(most, twin.count)
             guard random.next() % 700 == 0 else { continue }
             let gone = Int(random.next() % 5)
-            table.remove { $1 == gone }
+            table.remove(table.indices.filter { table[$0].source == gone })
             twin = twin.filter { $0.key.source != gone }
             #expect(table.count == twin.count)
             for (name, index) in twin {
@@ -105,7 +105,7 @@ import Testing
             #expect(table.add(SourceID(index: 1), kind, key: nil, ring: WindowRing(width: .seconds(1))) == index)
             #expect(table.find(SourceID(index: 1), kind, key: nil) == index)
         }
-        table.remove { $1 == 1 }
+        table.remove(table.indices.filter { table[$0].source == 1 })
         #expect(table.count == 0 && table.find(SourceID(index: 1), .memory, key: nil) == nil)
     }
 
@@ -118,15 +118,15 @@ import Testing
         }
         let (data, text) = (added[0], added[1])
         func areGone() -> [Bool] { [data, text].map { table.isGone($0) } }
-        table[data].newest = 5
+        table.mark(data, 5)
         #expect(table.markGone(of: source, before: 5, by: 6) == [] && areGone() == [false, false])
         #expect(table.markGone(of: source, before: 6, by: 7).count == 1 && areGone() == [true, true])
         #expect(table.markGone(of: source, before: 8, by: 9) == [])
         table.recall(text, sequence: 10)
         #expect(areGone() == [false, false])
         // Only one of them is known to an agent that another one tells of it.
-        table[text].newest = 0
-        table[data].newest = -11
+        table.mark(text, 0)
+        table.mark(data, -11)
         #expect(areGone() == [true, true])
     }
 
