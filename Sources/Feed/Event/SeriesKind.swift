@@ -29,3 +29,25 @@ package enum SeriesKind: Int, Sendable {
         }
     }
 }
+
+/// The name of a series in lines: its source's, alone or with a slash and a key.
+struct SeriesName {
+    /// Nil for the source's own series.
+    let key: Substring?
+
+    /// - Parameter name: nil for the source's own series.
+    /// - Returns: nil for a name that is no series of the source.
+    init?(_ name: String?, of source: String) {
+        key = name.flatMap { Self.key(of: $0, in: source) }
+        if key == nil, let name, !name.utf8.elementsEqual(source.utf8) { return nil }
+    }
+
+    /// The part after the source and a slash in a series' name; nil for the source's own series, and for another
+    /// source's.
+    static func key(of series: String, in source: String) -> Substring? {
+        let (series, source) = (series.utf8, source.utf8)
+        guard series.count > source.count, series.starts(with: source) else { return nil }
+        let slash = series.index(series.startIndex, offsetBy: source.count)
+        return series[slash] == UInt8(ascii: "/") ? Substring(series[series.index(after: slash)...]) : nil
+    }
+}

@@ -354,7 +354,7 @@ extension Datum {
             if let found { own.formUnion(found.flaws) }
         }
         self.init(
-            key: FleetMember.key(of: said.series, in: source).map { Bytes($0.utf8) }, value: said.value,
+            key: SeriesName(said.series, of: source)?.key.map { Bytes($0.utf8) }, value: said.value,
             word: said.word.map { Bytes($0.utf8) },
             text: said.text.map { Bytes($0.utf8) }, data: data, flaws: own)
     }

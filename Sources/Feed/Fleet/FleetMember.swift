@@ -385,19 +385,10 @@ package struct FleetMember: Sendable {
             guard source != EventStore.ownName else {
                 return (.ownName, "sends data in the name of the agent itself")
             }
-            guard data.series.utf8.elementsEqual(source.utf8) || Self.key(of: data.series, in: source) != nil else {
+            guard SeriesName(data.series, of: source) != nil else {
                 return (.series, "sends a series that is not of its source \(shown(source)): \(shown(data.series))")
             }
         }
         return nil
-    }
-
-    /// The part after the source and a slash in a series' name; nil for the source's own series, and for another
-    /// source's.
-    static func key(of series: String, in source: String) -> Substring? {
-        let (series, source) = (series.utf8, source.utf8)
-        guard series.count > source.count, series.starts(with: source) else { return nil }
-        let slash = series.index(series.startIndex, offsetBy: source.count)
-        return series[slash] == UInt8(ascii: "/") ? Substring(series[series.index(after: slash)...]) : nil
     }
 }

@@ -601,7 +601,7 @@ package actor EventStore {
     package var areAgentsReplayed: Bool { state.fleet.isReplayed && state.remote?.hasSentKept ?? true }
 
     /// Whether there was an event, also before this process began to relay.
-    package var hasEvents: Bool { state.counts.data > 0 || state.hasEvents }
+    package var hasEvents: Bool { state.counts.data > 0 || state.tables.hasEvents }
 
     /// Returns what is known now, for a client that wants no events: `hello` and `stats` of a feed without lines, and the
     /// newest line of each series as a `kept` line.
@@ -622,9 +622,9 @@ package actor EventStore {
         let first = max(first, state.log.firstSequence)
         let hello = ControlLine.hello(
             time: now, identity: identity, isFiltered: isFiltered,
-            interval: state.interval, history: state.history, firstSequence: first,
+            interval: state.tables.interval, history: state.tables.history, firstSequence: first,
             nextSequence: asOf.addingSaturated(1), journalFirst: journalFirst,
-            keptSequence: state.newestKept(before: first, at: feedTime),
+            keptSequence: state.tables.newestKept(before: first, at: feedTime),
             isFleet: isOfFleet)
         let stats = ControlLine.stats(
             time: now, asOf: asOf, endpoints: endpoints, sources: sourceStates,
@@ -650,11 +650,11 @@ package actor EventStore {
     /// Whether a span may contain a line to report to a person, or an answer: so a reader that searches for errors need
     /// not check every line of a fast feed.
     package func mayHoldReports(_ span: LineSpan, orAnswers: Bool = false) -> Bool {
-        max(state.newestReport, orAnswers ? state.newestAnswer : 0) >= span.sequences.lowerBound
+        max(state.tables.newestReport, orAnswers ? state.tables.newestAnswer : 0) >= span.sequences.lowerBound
     }
 
     /// The sequence number of the newest line with a value pointer; `stats` include it from then on.
-    package var newestPointer: Int { state.newestPointer }
+    package var newestPointer: Int { state.tables.newestPointer }
 
     /// The sequence number of a reader's next line.
     package func cursor(of id: ReaderID) -> Int { readers[id]?.cursor ?? state.log.nextSequence }
@@ -707,8 +707,9 @@ package actor EventStore {
             return AgentNumbers.Attachment(isConnected: remote.isConnected, silence: silence)
         }
         return AgentNumbers(
-            identity: identity, interval: state.interval, history: state.history, lines: state.log.nextSequence - 1,
-            counts: state.agentCounts, memory: state.memory, agent: state.agent, attachment: attachment)
+            identity: identity, interval: state.tables.interval, history: state.tables.history,
+            lines: state.log.nextSequence - 1,
+            counts: state.agentCounts, memory: state.tables.memory, agent: state.tables.agent, attachment: attachment)
     }
 
     /// The current time by the clock of the agent that the feed belongs to.
@@ -720,18 +721,18 @@ package actor EventStore {
     }
 
     /// A walk over the current items, for `nextSource`, `nextEndpoint` and `nextSeries`.
-    package var walk: FeedWalk { state.walk(of: identity.run) }
+    package var walk: FeedWalk { state.tables.walk(of: identity.run) }
 
     /// Returns the next source of a walk, including unlisted ones; nil at the end.
     package func nextSource(_ walk: inout FeedWalk) -> SourceNumbers? {
         guard walk.run == identity.run else { return nil }
-        return state.nextSource(&walk, at: isRelay ? feedTime : loop.clock.now.timestamp)
+        return state.tables.nextSource(&walk, at: isRelay ? feedTime : loop.clock.now.timestamp)
     }
 
     /// Returns the next series of a walk that has a value within the history; nil at the end.
     package func nextSeries(_ walk: inout FeedWalk) -> SeriesNumbers? {
         guard walk.run == identity.run else { return nil }
-        return state.nextSeries(&walk, at: feedTime)
+        return state.tables.nextSeries(&walk, at: feedTime)
     }
 
     /// Returns the next agent of a fleet; nil at the end.
@@ -762,10 +763,10 @@ package actor EventStore {
     /// Returns the next endpoint of a walk, with its histogram; nil at the end, and for a relayed feed, which only has
     /// percentiles.
     package func nextEndpoint(_ walk: inout FeedWalk) -> EndpointStatistics? {
-        isRelay ? nil : state.nextEndpoint(&walk)
+        isRelay ? nil : state.tables.nextEndpoint(&walk)
     }
-    package var endpoints: [EndpointStatistics] { state.endpoints }
-    package var sourceStates: [SourceStatus] { state.statuses }
+    package var endpoints: [EndpointStatistics] { state.tables.endpoints }
+    package var sourceStates: [SourceStatus] { state.tables.statuses }
 
     // MARK: Agents whose feeds are sources
 
@@ -1008,9 +1009,9 @@ package actor EventStore {
             let hadEnded = state.remote?.hasEnded == true
             let isNew = isFirst || hello.run != identity.run
             if isNew { begin(hello, isFirst: isFirst) }
-            let before = (state.interval, state.history)
+            let before = (state.tables.interval, state.tables.history)
             _ = state.applyUnnumbered(line)
-            if before != (state.interval, state.history) { state.fitWindows(at: moment) }
+            if before != (state.tables.interval, state.tables.history) { state.fitWindows(at: moment) }
             if isNew { return true }
             // The run has not ended after all: readers that keep runs are greeted.
             guard hadEnded else { return false }
@@ -1061,19 +1062,18 @@ package actor EventStore {
     }
 
     /// The series that are gone.
-    package var gone: [GoneSeries] { state.gone }
+    package var gone: [GoneSeries] { state.tables.gone }
 
     /// Whether the series of a kept line, of an event or of windows, is gone.
-    package func isGone(_ line: Line) -> Bool { state.isGone(line) }
+    package func isGone(_ line: Line) -> Bool { state.tables.isGone(line) }
 
     /// Marks series of a recorded feed as gone that were gone at the end of an earlier run, and did not come back since.
     package func recall(_ gone: [GoneSeries]) {
-        let moment = moment
-        for series in gone { state.recall(series, at: moment) }
+        for series in gone { state.recall(series) }
     }
 
     /// How far back to look for the state before this run.
-    package var lookback: Duration { state.lookback }
+    package var lookback: Duration { state.tables.lookback }
 
     package var limits: FeedState.Limits { state.limits }
 

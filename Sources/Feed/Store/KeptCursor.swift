@@ -94,7 +94,7 @@ package struct KeptCursor: Sendable, Equatable {
 
         /// Adds the newest line of a series if it still says something; false when there is no more room.
         mutating func add(_ line: [UInt8], of index: Int, _ sequence: Int, in state: borrowing FeedState) -> Bool {
-            guard state.isCurrent(index, sequence, at: moment.feed, of: line) else { return true }
+            guard state.tables.isCurrent(index, sequence, at: moment.feed, of: line) else { return true }
             return add(ControlLine.kept(time: moment.wall, run: run, line: line))
         }
     }
@@ -120,7 +120,7 @@ package struct KeptCursor: Sendable, Equatable {
             if let line = state.windowsLine(of: index, in: batch.run, at: batch.moment), !batch.add(line) {
                 return false
             }
-            nextWindows = index + 1 < state.seriesCount ? index + 1 : nil
+            nextWindows = index + 1 < state.tables.series.indices.count ? index + 1 : nil
         }
         for index in newWindows.sorted() {
             if let line = state.windowsLine(of: index, in: batch.run, at: batch.moment), !batch.add(line) {

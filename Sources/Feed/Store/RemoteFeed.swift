@@ -19,45 +19,52 @@ package enum RecordedLine {
     indirect case other(RelayedLine)
 }
 
-/// The state of the agent whose feed is relayed, from its lines about itself. Its sources, series and endpoints are in
-/// the same tables as our own.
+/// The agent whose feed is relayed: what its lines say of itself, and how they get into the tables, which are the same as
+/// for our own feed.
 struct RemoteFeed: Sendable {
-    /// The width of a window, and the period for which lines are kept, from its `hello`.
-    private(set) var interval: Duration?
-    private(set) var history: Duration?
     private var saysFleet = false
     /// Whether its first `hello` has come.
     private(set) var hasBegun = false
     /// Whether it has sent `bye` since.
     private(set) var hasEnded = false
     /// The sequence number of the newest line that was received, or named in a gap.
-    var lastSequence = 0
+    private(set) var lastSequence = 0
     /// The last sequence number included in its `stats`; older lines after it are a replay.
     private(set) var asOf = 0
     /// The number of further endpoints and sources that did not fit in its `stats`.
     private(set) var moreEndpoints = 0
     private(set) var moreSources = 0
     /// The number below which kept lines may come: the first of the connection's numbered lines; 0 once those come.
-    var keptEnd = 0
+    private var keptEnd = 0
     /// The number of the last kept line that was received, and of the last one that its `hello` announced.
-    var lastKept = 0
+    private var lastKept = 0
     private var keptSequence = 0
     /// Its newest `agent` line.
-    private(set) var agent: Line.Agent?
+    private var agent: Line.Agent?
     /// The agents of its fleet, if it is a hub.
     private(set) var agents: ShownAgents
     /// Whether any line named an agent of a fleet.
     private var hasAgents = false
     /// The agent's time by rule 3 of `Board`, and the arrival of its newest line.
-    var clock: Timestamp?
-    var heard: LoopInstant?
+    private(set) var clock: Timestamp?
+    private var heard: LoopInstant?
     /// Whether the connection to it is open.
     var isConnected = false
     /// The source, series and endpoint of plain lines, by their names.
-    var names = PlainNames()
+    private var names = PlainNames()
 
     /// - Parameter mostAgents: the most agents to track, if it is a hub.
     init(mostAgents: Int) { agents = ShownAgents(limit: mostAgents) }
+
+    /// Starts another run, of which nothing is known yet.
+    mutating func begin(mostAgents: Int) {
+        let (isConnected, heard) = (isConnected, heard)
+        self = RemoteFeed(mostAgents: mostAgents)
+        (self.isConnected, self.heard) = (isConnected, heard)
+    }
+
+    /// Records that lines arrived.
+    mutating func hear(at now: LoopInstant) { heard = now }
 
     /// From its `hello`, or from its lines: a recorded excerpt may have no `hello`.
     var isFleet: Bool { saysFleet || hasAgents }
@@ -71,49 +78,261 @@ struct RemoteFeed: Sendable {
     /// Whether it has sent the kept lines that were there when it greeted.
     var hasSentKept: Bool { keptEnd == 0 || max(lastKept, lastSequence) >= keptSequence }
 
-    /// Applies a line's statements about the agent itself.
-    mutating func apply(_ line: Line) {
+    // MARK: Lines
+
+    /// Applies a line that has no sequence number.
+    ///
+    /// - Returns: whether the descriptions of the agent's sources have changed.
+    mutating func apply(_ line: Line, to tables: inout FeedTables) -> Bool {
+        let (last, before) = (lastSequence, clock)
+        if line.seq == nil { advance(to: line.time, onlyForward: false) }
         switch line.body {
         case .hello(let hello):
             // The limits of our own settings: what is late, and what is kept, goes by these.
-            interval = min(max(hello.interval, .seconds(1)), .seconds(3_600))
-            (history, saysFleet) = (hello.history, hello.isFleet)
+            tables.interval = min(max(hello.interval, .seconds(1)), .seconds(3_600))
+            (tables.history, saysFleet) = (hello.history, hello.isFleet)
             (hasBegun, hasEnded, keptEnd) = (true, false, hello.firstSeq)
             keptSequence = hello.keptSeq ?? 0
-        case .agent(let agent) where line.agent == nil: self.agent = agent
-        case .gap(let gap): lastSequence = max(lastSequence, gap.to)
+        case .stats(let stats) where stats.asOf >= last:
+            // Endpoints have other indices then.
+            names.removeAll()
+            let (isNews, refused) = tables.list(stats, at: line.time, clock: before)
+            (asOf, moreEndpoints) = (stats.asOf, stats.moreEndpoints)
+            moreSources = stats.moreSources.addingSaturated(refused)
+            return isNews
+        case .gap(let gap):
+            lastSequence = max(lastSequence, gap.to)
+            skip(through: gap.to, in: &tables)
         case .bye: hasEnded = true
         default: break
         }
-        guard line.seq == nil else { return }
-        advance(to: line.time, onlyForward: false)
+        return false
     }
 
-    /// Takes over the counts of `stats` that are no older than the lines here. Endpoints have other indices then.
+    /// Skips sequence numbers that the agent has no lines for.
+    private func skip(through sequence: Int, in tables: inout FeedTables) {
+        if sequence >= tables.log.nextSequence, sequence < .max { tables.log.skip(to: sequence + 1) }
+    }
+
+    /// Adds a line unchanged, or without parts that some readers could not read, unless it is here already.
     ///
-    /// - Parameter refused: the number of its sources that there is no room for here.
-    mutating func rebase(on stats: Line.Stats, refused: Int) {
-        (asOf, moreEndpoints) = (stats.asOf, stats.moreEndpoints)
-        moreSources = stats.moreSources.addingSaturated(refused)
-        names.removeAll()
-    }
-
-    /// Applies a numbered line.
-    mutating func apply(_ line: Line, sequence: Int) {
+    /// - Parameter plain: the line as a plain one, if it is one.
+    mutating func relay(
+        _ relayed: RelayedLine, plain: PlainLine? = nil, into tables: inout FeedTables, at now: LoopInstant
+    ) {
+        let line = relayed.line
+        guard let sequence = line.seq, sequence >= tables.log.nextSequence, sequence < .max else { return }
+        guard let bytes = line.flaws.isEmpty ? relayed.bytes : LineMending.mended(relayed) else {
+            return skip(through: sequence, in: &tables)
+        }
         (lastSequence, keptEnd) = (sequence, 0)
         let isEvent = if case .data = line.body { true } else { false }
         advance(to: line.time, onlyForward: isEvent || line.agent != nil)
-        apply(line)
-        guard let agent = line.agent else { return }
-        hasAgents = true
-        agents.apply(line, of: agent, at: clock ?? line.time)
+        if let agent = line.agent {
+            hasAgents = true
+            agents.apply(line, of: agent, at: clock ?? line.time)
+        }
+        let meaning = apply(line, sequence, to: &tables)
+        bytes.withUnsafeBufferPointer { bytes in
+            if let plain, let meaning {
+                names.learn(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[plain.names])), meaning)
+            }
+            append(bytes, sequence, to: &tables.log, now)
+        }
+    }
+
+    /// Receives a kept line of the run: a line of the log, between gaps for the others, if it was missed while the
+    /// connection was away.
+    ///
+    /// - Returns: whether it is to be kept instead.
+    mutating func receive(
+        _ kept: Line.Kept, _ sequence: Int, into tables: inout FeedTables, at now: LoopInstant
+    ) -> Bool {
+        let end = keptEnd
+        guard sequence < end else { return false }
+        lastKept = sequence
+        guard sequence >= tables.log.nextSequence else { return true }
+        relay(RelayedLine(kept.line, bytes: kept.bytes), into: &tables, at: now)
+        keptEnd = end
+        return false
     }
 
     /// Moves the agent's time to that of a line. An event's own time only moves it forward.
     @inline(__always)
-    mutating func advance(to time: Timestamp, onlyForward: Bool) {
+    private mutating func advance(to time: Timestamp, onlyForward: Bool) {
         clock = onlyForward ? max(clock ?? time, time) : time
     }
+
+    /// Applies a numbered line.
+    ///
+    /// - Returns: the meaning of its names, for plain lines with the same names.
+    private mutating func apply(_ line: Line, _ sequence: Int, to tables: inout FeedTables) -> PlainNames.Meaning? {
+        let time = line.time
+        let isCounted = sequence > asOf
+        switch line.body {
+        case .data(let data):
+            tables.counts.data += 1
+            if data.valuePointer != nil { (tables.newestReport, tables.newestPointer) = (sequence, sequence) }
+            guard let source = tables.remoteSource(line.source, at: time) else { return nil }
+            var meaning = PlainNames.Meaning(source: source)
+            let index = series(of: source, data.value == nil ? .text : .data, data.series, in: &tables)
+            if data.value == nil { meaning.text = index } else { meaning.series = index }
+            meaning.isRefused = index == nil
+            if let index, let word = data.word {
+                _ = tables.series.follow(Array(word.utf8), in: index, at: time, since: data.since)
+            }
+            apply(data.value, .data, meaning, time, sequence, to: &tables, hasWord: data.word != nil)
+            if isCounted, let pointer = data.valuePointer { tables.sources.setValuePointer(pointer, of: source) }
+            return meaning
+        case .latency(let sample):
+            tables.newestAnswer = sequence
+            guard let source = tables.remoteSource(line.source, at: time) else { return nil }
+            let endpoint = LineEncoder.cut(sample.endpoint)
+            updateEndpoint(endpoint, of: source, in: &tables) { _ in }
+            let index = series(of: source, .latency, nil, in: &tables)
+            let meaning = PlainNames.Meaning(
+                source: source, series: index, endpoint: tables.endpointTable.index(of: endpoint, source: source.index),
+                isConfirmation: sample.status == 304, isRefused: index == nil)
+            apply(sample.ms, .latency, meaning, time, sequence, to: &tables)
+            return meaning
+        case .error(let failure):
+            tables.newestReport = sequence
+            guard let source = tables.remoteSource(line.source, at: time) else { return nil }
+            if isCounted, let endpoint = failure.endpoint {
+                updateEndpoint(LineEncoder.cut(endpoint), of: source, in: &tables) { $0.recordErrors() }
+            }
+            if tables.sources.isNews(sequence, of: source) {
+                tables.sources.fail(source, by: SourceFailure(failure, at: time), at: time)
+            }
+        case .progress(let progress):
+            tables.newestReport = sequence
+            guard let source = tables.remoteSource(line.source, at: time) else { return nil }
+            confirm(source, at: time, sequence, in: &tables)
+            for key in progress.gone { tables.markGone(key, of: source, by: sequence) }
+            if let items = progress.items, let index = series(of: source, .count, nil, in: &tables) {
+                record(Double(items), in: index, at: time, sequence, to: &tables)
+                tables.log.kept.mark(index, sequence: sequence)
+            }
+        case .recovered:
+            tables.newestReport = sequence
+            guard let source = tables.remoteSource(line.source, at: time), tables.sources.isNews(sequence, of: source)
+            else { break }
+            tables.sources.setState(.ok, of: source, time)
+            tables.sources.hear(from: source, at: clock ?? time)
+        case .memory(let sample):
+            // It adds no source.
+            if line.agent == nil { tables.memory = sample }
+            guard let source = line.source.flatMap({ tables.sources.source(named: $0) }) else { return nil }
+            if let index = series(of: source, .memory, nil, in: &tables) {
+                record(Double(sample.resident), in: index, at: time, sequence, to: &tables)
+                tables.log.kept.mark(index, sequence: sequence)
+            }
+            if tables.sources.state(of: source) == .starting {
+                tables.sources.setState(.ok, of: source, time)
+                tables.sources.hear(from: source, at: clock ?? time)
+            }
+        case .agent(let said):
+            guard line.agent == nil else { break }
+            agent = said
+            tables.agent = AgentSample(loopLag: said.loopLag, cpu: said.cpu)
+        default: break  // says nothing of a source of the agent's
+        }
+        return nil
+    }
+
+    /// Updates an endpoint's histogram.
+    private func updateEndpoint(
+        _ endpoint: String, of source: SourceID, in tables: inout FeedTables, _ change: (inout LatencyHistogram) -> Void
+    ) {
+        if !tables.updateEndpoint(endpoint, of: source, change) { tables.counts.refusedEndpoints += 1 }
+    }
+
+    /// Adds a plain line whose names are known; false when it needs decoding.
+    @inline(__always)
+    mutating func relay(
+        _ line: PlainLine, _ bytes: UnsafeBufferPointer<UInt8>, into tables: inout FeedTables, at now: LoopInstant
+    ) -> Bool {
+        guard line.sequence >= tables.log.nextSequence else { return true }
+        if line.kind == .window {
+            advance(to: line.time, onlyForward: false)
+        } else {
+            let names = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[line.names]))
+            guard let meaning = self.names.meaning(of: names, in: tables.series),
+                (line.value == nil ? meaning.text : meaning.series) != nil || meaning.isRefused
+            else { return false }
+            advance(to: line.time, onlyForward: line.kind == .data)
+            if line.kind == .data { tables.counts.data += 1 } else { tables.newestAnswer = line.sequence }
+            apply(line.value, line.kind, meaning, line.time, line.sequence, to: &tables)
+        }
+        (lastSequence, keptEnd) = (line.sequence, 0)
+        append(bytes, line.sequence, to: &tables.log, now)
+        return true
+    }
+
+    /// Applies an event or an answer.
+    @inline(__always)
+    private mutating func apply(
+        _ value: Double?, _ kind: PlainLine.Kind, _ meaning: PlainNames.Meaning, _ time: Timestamp, _ sequence: Int,
+        to tables: inout FeedTables, hasWord: Bool = false
+    ) {
+        if let value, let index = meaning.series { record(value, in: index, at: time, sequence, to: &tables) }
+        if let index = value == nil ? meaning.text : meaning.series {
+            tables.series.mark(index, sequence)
+            if !hasWord, tables.series[index].hasWords {
+                _ = tables.series.follow(nil, in: index, at: time, since: nil)
+            }
+            tables.log.kept.mark(index, sequence: sequence)
+        }
+        if let value, let index = meaning.endpoint, sequence > asOf { tables.endpointTable.record(value, at: index) }
+        // A data line may have its event's time: the latency line behind it has the answer's.
+        if tables.sources.isAnswer(kind, of: meaning.source) || meaning.isConfirmation {
+            confirm(meaning.source, at: time, sequence, in: &tables)
+        }
+    }
+
+    /// Records a source's success.
+    @inline(__always)
+    private func confirm(_ source: SourceID, at time: Timestamp, _ sequence: Int, in tables: inout FeedTables) {
+        guard tables.sources.isNews(sequence, of: source) else { return }
+        tables.sources.setState(.ok, of: source, time)
+        tables.sources.hear(from: source, at: clock ?? time, answered: clock ?? time)
+    }
+
+    /// The index of a series; nil when there is no room for it.
+    ///
+    /// - Parameter name: the name of an event's series. One that does not start with its source's name is from no
+    ///   agent, and has no series.
+    private func series(
+        of source: SourceID, _ kind: SeriesKind, _ name: String?, in tables: inout FeedTables
+    ) -> Int? {
+        guard let name = SeriesName(name, of: tables.sources.name(of: source.index)) else { return nil }
+        return tables.seriesIndex(source, kind, key: name.key)
+    }
+
+    /// Records a value of a series whose windows arrive as lines.
+    @inline(__always)
+    func record(_ value: Double, in index: Int, at time: Timestamp, _ sequence: Int, to tables: inout FeedTables) {
+        let clock = clock ?? time
+        if case .full = tables.series.record(value, in: index, at: time, sequence: sequence, now: clock) {
+            tables.series[index].ring.flush(now: clock) { _ in }
+            _ = tables.series.record(value, in: index, at: time, sequence: sequence, now: clock)
+        }
+    }
+
+    @inline(__always)
+    private func append(
+        _ line: UnsafeBufferPointer<UInt8>, _ sequence: Int, to log: inout LineLog, _ now: LoopInstant
+    ) {
+        if sequence > log.nextSequence { log.skip(to: sequence) }
+        log.append(atMost: line.count + 1, at: now) { _, start in
+            var writer = start
+            writer.raw(line)
+            writer.byte(UInt8(ascii: "\n"))
+            return writer
+        }
+    }
+
+    // MARK: Metrics
 
     /// Its counts, as far as its newest `agent` line gives them.
     var counts: StoreCounts? {
@@ -161,10 +380,16 @@ struct PlainNames: Sendable {
     private var entries: [(names: [UInt8], meaning: Meaning)] = []
     private var indices: [UInt64: Int] = [:]
     private var newest = -1
+    private var removals = 0
     private let hash = KeyHash(seed: (.random(in: 0...(.max)), .random(in: 0...(.max))))
 
+    /// The meaning of names, as long as no series was removed since they were learnt: indices are reused.
     @inline(__always)
-    mutating func meaning(of names: UnsafeRawBufferPointer) -> Meaning? {
+    mutating func meaning(of names: UnsafeRawBufferPointer, in series: borrowing SeriesTable) -> Meaning? {
+        if series.removals != removals {
+            removals = series.removals
+            removeAll()
+        }
         if newest >= 0, isEntry(newest, named: names) { return entries[newest].meaning }
         guard names.count <= Self.longest, let index = indices[hash(names, source: 0)], isEntry(index, named: names)
         else { return nil }

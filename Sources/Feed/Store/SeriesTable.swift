@@ -42,6 +42,8 @@ package struct SeriesTable: Sendable {
     package let limit: Int
     /// The number of times that a series could not be added.
     package private(set) var refused = 0
+    /// The number of times that series were removed, and so their indices are reused.
+    private(set) var removals = 0
 
     private struct Slot {
         /// The upper half of the hash, so that most other keys need no comparison.
@@ -352,6 +354,8 @@ package struct SeriesTable: Sendable {
 
     /// Removes some series; takes time linear in the number of all series.
     mutating func remove(_ gone: [Int]) {
+        guard !gone.isEmpty else { return }
+        removals += 1
         for index in gone {
             words.remove(index)
             if entries[index].kind == .text {

@@ -99,6 +99,12 @@ package struct WindowRing: Sendable {
     /// The end of a window.
     package func end(of window: Window) -> Timestamp { Window.end(of: window.index, width: width) }
 
+    /// Whether a window has closed and the history still shows it.
+    func isKept(_ window: Window, at now: Timestamp) -> Bool {
+        let end = end(of: window)
+        return end <= now && end.microseconds > now.microseconds.subtractingSaturated(history)
+    }
+
     /// Records one finite value at its event time; `now` is the wall clock's.
     ///
     /// Of equal times, the greater `sequence` counts as later.

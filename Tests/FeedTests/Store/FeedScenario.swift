@@ -129,14 +129,14 @@ struct FeedScenario {
 
     private func compareRest(_ state: borrowing FeedState, _ twin: FeedTwin) -> String? {
         if state.counts != twin.counts { return "\(state.counts) and not \(twin.counts)" }
-        if state.statuses != twin.statuses { return "\(state.statuses) and not \(twin.statuses)" }
-        for endpoint in state.endpoints {
+        if state.tables.statuses != twin.statuses { return "\(state.tables.statuses) and not \(twin.statuses)" }
+        for endpoint in state.tables.endpoints {
             let (answers, errors) = twin.endpoints[endpoint.source + " " + endpoint.endpoint] ?? (0, 0)
             if endpoint.histogram.count != answers || endpoint.histogram.errors != errors {
                 return "\(endpoint.endpoint): \(endpoint.histogram.count), \(endpoint.histogram.errors)"
             }
         }
-        return state.endpoints.count == twin.endpoints.count ? nil : "endpoints are missing"
+        return state.tables.endpoints.count == twin.endpoints.count ? nil : "endpoints are missing"
     }
 
     private func advance(_ wall: Timestamp, _ random: inout SeededGenerator, _ report: inout Report) -> Timestamp {

@@ -61,12 +61,12 @@ import Testing
             if let pointer { batch.setValuePointer(pointer) }
         }
         state.publish(batch, at: Moment(wall: wall, now: now))
-        #expect(state.newestReport == 6)
+        #expect(state.tables.newestReport == 6)
         func pointers() throws -> [String?] {
             try decoded(state).compactMap { if case .data(let data) = $0.body { data.valuePointer } else { nil } }
         }
         #expect(try pointers() == [nil, nil, nil, "/x", nil, "/y\n", nil])
-        #expect(state.statuses.map(\.valuePointer) == ["/y\n", nil])
+        #expect(state.tables.statuses.map(\.valuePointer) == ["/y\n", nil])
         // Another batch, and the same one with other events.
         batch.removeAll()
         for _ in 0..<3 { batch.add(Event(time: wall, source: first, body: .data(Datum(value: 6)))) }
@@ -74,7 +74,7 @@ import Testing
         #expect(try pointers().suffix(3) == [nil, nil, nil])
         // With another description nothing is known of it.
         #expect(state.register(SourceDescription(name: "a"), at: wall) == first)
-        #expect(state.statuses.map(\.valuePointer) == [nil, nil])
+        #expect(state.tables.statuses.map(\.valuePointer) == [nil, nil])
     }
 
     @Test func aLineThatIsNoLongerWantedFixesNothing() throws {
@@ -88,8 +88,8 @@ import Testing
             if let pointer { batch.setValuePointer(pointer) }
         }
         state.publish(batch, at: Moment(wall: wall, now: now))
-        #expect(try decoded(state).count == 1 && state.newestReport == 0)
-        #expect(state.statuses.map(\.valuePointer) == [nil])
+        #expect(try decoded(state).count == 1 && state.tables.newestReport == 0)
+        #expect(state.tables.statuses.map(\.valuePointer) == [nil])
     }
 
     // MARK: Registering
@@ -104,8 +104,9 @@ import Testing
             SourceDescription(name: "aqi", type: "new", unit: "b", bands: Self.scale(higherIsBetter: true, 0)),
             at: wall + .seconds(12))
         #expect(second == first)
-        #expect(state.statuses.map(\.state) == [.starting] && state.statuses.map(\.type) == ["new"])
-        #expect(state.statuses.map(\.since) == [wall + .seconds(12)] && state.statuses.map(\.unit) == ["b"])
+        #expect(state.tables.statuses.map(\.state) == [.starting] && state.tables.statuses.map(\.type) == ["new"])
+        #expect(
+            state.tables.statuses.map(\.since) == [wall + .seconds(12)] && state.tables.statuses.map(\.unit) == ["b"])
         publish(3, key: "Delhi", to: &state, from: second, at: 13)
         publish(nil, key: "Delhi", to: &state, from: second, at: 13)
         publish(-4, to: &state, from: second, at: 13)
@@ -130,12 +131,12 @@ import Testing
         let dogs = state.register(SourceDescription(name: "dogs"), at: wall)
         publish(1, to: &state, from: fact)
         state.retire(fact)
-        #expect(state.statuses.map(\.source) == ["dogs"])
+        #expect(state.tables.statuses.map(\.source) == ["dogs"])
         publish(2, to: &state, from: fact, at: 1)
         state.advance(at: Moment(wall: wall + .seconds(10), now: now))
         #expect(try windows(state).map(\.count) == [2])
         #expect(state.register(SourceDescription(name: "fact"), at: wall) == fact && fact != dogs)
-        #expect(state.statuses.map(\.source) == ["fact", "dogs"])
+        #expect(state.tables.statuses.map(\.source) == ["fact", "dogs"])
     }
 
     // MARK: Series and names

@@ -124,7 +124,7 @@ import Testing
         #expect(refusal.code == .config && refusal.message.contains("1024 bytes"))
         let text = "a" + String(repeating: "é", count: 2_047)
         #expect(failure.message == "a" + String(repeating: "é", count: 998) + "…" && failure.endpoint == text)
-        #expect(state.endpoints.map(\.endpoint) == [text], "the same for both")
+        #expect(state.tables.endpoints.map(\.endpoint) == [text], "the same for both")
     }
 
     @Test func cutsAMessageOfOneEndlessCharacter() throws {
@@ -247,7 +247,7 @@ import Testing
         let decoded = try decoded(state)
         guard case .window(let window) = decoded[4].body else { throw Unexpected(line: decoded[4]) }
         #expect(window.max == 1.235 && window.min == 0 && window.last == 0 && window.count == 4)
-        #expect(state.endpoints[0].histogram.maximum == 1.235 && state.endpoints[0].histogram.count == 4)
+        #expect(state.tables.endpoints[0].histogram.maximum == 1.235 && state.tables.endpoints[0].histogram.count == 4)
     }
 
     @Test func boundsItsEndpointsAndSaysSo() throws {
@@ -261,10 +261,10 @@ import Testing
             publish(.error(Failure(.timeout, "", endpoint: name)), to: &state, from: source)
         }
         // One that two sources ask is two.
-        #expect(state.endpoints.map(\.endpoint) == ["a", "b", "a"])
-        #expect(state.endpoints.map(\.source) == ["fact", "fact", "dogs"])
-        #expect(state.endpoints.map(\.histogram.count) == [2, 1, 1])
-        #expect(state.endpoints.map(\.histogram.errors) == [2, 1, 1])
+        #expect(state.tables.endpoints.map(\.endpoint) == ["a", "b", "a"])
+        #expect(state.tables.endpoints.map(\.source) == ["fact", "fact", "dogs"])
+        #expect(state.tables.endpoints.map(\.histogram.count) == [2, 1, 1])
+        #expect(state.tables.endpoints.map(\.histogram.errors) == [2, 1, 1])
         #expect(state.counts.refusedEndpoints == 4)
         let told = try decoded(state).compactMap { line -> String? in
             if case .error(let failure) = line.body, line.source == "catwatch" { failure.message } else { nil }
@@ -296,15 +296,15 @@ import Testing
         pass(0, endpoint: "a")
         pass(1, key: "b", endpoint: "b")
         pass(50, key: "b")
-        #expect(try own() == ["error", "error"] && state.statuses.last?.state == .failing)
+        #expect(try own() == ["error", "error"] && state.tables.statuses.last?.state == .failing)
         // The endpoints' is over; the series' still is what is wrong, and is said again.
         pass(80)
-        #expect(try own() == ["error", "error", "recovered", "error"] && state.statuses.last?.state == .failing)
+        #expect(try own() == ["error", "error", "recovered", "error"] && state.tables.statuses.last?.state == .failing)
         pass(111)
-        #expect(try own().count == 5 && state.statuses.last?.state == .ok)
+        #expect(try own().count == 5 && state.tables.statuses.last?.state == .ok)
         // It may begin anew.
         pass(112, key: "c")
-        #expect(try own().suffix(2) == ["recovered", "error"] && state.statuses.last?.state == .failing)
+        #expect(try own().suffix(2) == ["recovered", "error"] && state.tables.statuses.last?.state == .failing)
     }
 
     @Test func aSourceIsFineAgainAfterAnErrorBetweenTheDataOfABatch() {
@@ -314,7 +314,7 @@ import Testing
         let error = Event(time: wall, source: fact, body: .error(Failure(.dns, "")))
         for (events, expected) in [([data, error, data], SourceStatus.State.ok), ([data, error], .failing)] {
             state.publish(EventBatch(events), at: Moment(wall: wall, now: now))
-            #expect(state.statuses.map(\.state) == [expected])
+            #expect(state.tables.statuses.map(\.state) == [expected])
         }
     }
 

@@ -91,14 +91,14 @@ import Testing
             try scene.pass(pause)
             places = max(places, source.index)
             series = max(series, scene.state.counts.series)
-            endpoints = max(endpoints, scene.state.endpoints.count)
+            endpoints = max(endpoints, scene.state.tables.endpoints.count)
         }
         #expect(places <= 51 && series <= 51 * 4 && endpoints <= 51, "\(places), \(series), \(endpoints)")
         #expect(scene.state.counts.refusedSeries == 0 && scene.state.counts.refusedEndpoints == 0)
-        #expect(scene.state.statuses.isEmpty)
+        #expect(scene.state.tables.statuses.isEmpty)
         // A line each, and one for each window.
         try scene.pass(20)
-        #expect(scene.state.endpoints.isEmpty && scene.state.counts.series == 0)
+        #expect(scene.state.tables.endpoints.isEmpty && scene.state.counts.series == 0)
         #expect(scene.state.log.nextSequence - 1 == rounds * 8)
     }
 
@@ -113,13 +113,13 @@ import Testing
                 from: source)
         }
         try scene.release(gone)
-        #expect(scene.state.statuses.map(\.source) == ["kept"])
+        #expect(scene.state.tables.statuses.map(\.source) == ["kept"])
         try scene.pass(129)
-        #expect(scene.state.endpoints.map(\.source) == ["gone", "gone", "kept", "kept"])
+        #expect(scene.state.tables.endpoints.map(\.source) == ["gone", "gone", "kept", "kept"])
         #expect(scene.state.counts.series == 6 && scene.windows.count == 6)
         try scene.pass(11)
-        #expect(scene.state.endpoints.map(\.source) == ["kept", "kept"])
-        #expect(scene.state.endpoints.map(\.endpoint) == ["GET http://a/b", "GET http://a/c"])
+        #expect(scene.state.tables.endpoints.map(\.source) == ["kept", "kept"])
+        #expect(scene.state.tables.endpoints.map(\.endpoint) == ["GET http://a/b", "GET http://a/c"])
         #expect(scene.state.counts.series == 3 && scene.windows.count == 6)
 
         // Its place is another one's, which has nothing of it, and what was there goes on.
@@ -129,10 +129,10 @@ import Testing
             try scene.publish(["key"], from: source)
             try scene.publish([Self.latency("GET http://a/b")], from: source)
         }
-        #expect(scene.state.endpoints.map(\.source) == ["kept", "kept", "new"])
-        #expect(scene.state.endpoints.map(\.histogram.count) == [2, 0, 1])
-        #expect(scene.state.endpoints.map(\.histogram.errors) == [0, 1, 0])
-        #expect(scene.state.statuses.map(\.source) == ["kept", "new"])
+        #expect(scene.state.tables.endpoints.map(\.source) == ["kept", "kept", "new"])
+        #expect(scene.state.tables.endpoints.map(\.histogram.count) == [2, 0, 1])
+        #expect(scene.state.tables.endpoints.map(\.histogram.errors) == [0, 1, 0])
+        #expect(scene.state.tables.statuses.map(\.source) == ["kept", "new"])
         #expect(scene.state.counts.series == 5)
         try scene.pass(10)
         #expect(
@@ -150,14 +150,14 @@ import Testing
         try scene.pass(100)
         #expect(scene.register("fact") == source)
         try scene.pass(200)
-        #expect(scene.state.endpoints.map(\.histogram.count) == [1] && scene.state.counts.series == 2)
-        #expect(scene.state.statuses.map(\.source) == ["fact"])
+        #expect(scene.state.tables.endpoints.map(\.histogram.count) == [1] && scene.state.counts.series == 2)
+        #expect(scene.state.tables.statuses.map(\.source) == ["fact"])
         // And its time counts from when it goes again.
         try scene.release(source)
         try scene.pass(125)
-        #expect(scene.state.endpoints.count == 1)
+        #expect(scene.state.tables.endpoints.count == 1)
         try scene.pass(20)
-        #expect(scene.state.endpoints.isEmpty)
+        #expect(scene.state.tables.endpoints.isEmpty)
     }
 
     /// Its windows get their lines a slice at a time; in between, other sources of its agent may be forgotten.
@@ -208,7 +208,7 @@ import Testing
         try scene.release(source)
         try scene.pass(100)
         let isRevivedNow = scene.state.revive(source)
-        #expect(isRevivedNow && scene.state.statuses.map(\.source) == ["fact"])
+        #expect(isRevivedNow && scene.state.tables.statuses.map(\.source) == ["fact"])
         try scene.pass(200)
         #expect(scene.state.counts.series == 1)
         try scene.release(source)
@@ -246,11 +246,12 @@ import Testing
         try scene.publish(asked, from: poller)
         try scene.release(poller)
         try scene.publish(asked, from: new)
-        #expect(scene.state.endpoints.map(\.source) == ["new", "new"] && scene.state.counts.refusedEndpoints == 0)
+        #expect(
+            scene.state.tables.endpoints.map(\.source) == ["new", "new"] && scene.state.counts.refusedEndpoints == 0)
         try scene.publish([Self.latency("GET http://a/2")], from: new)
         #expect(scene.state.counts.refusedEndpoints == 1)
         // The error about that is found by whoever looks for errors only.
-        #expect(scene.state.newestReport == scene.state.log.nextSequence - 1)
+        #expect(scene.state.tables.newestReport == scene.state.log.nextSequence - 1)
     }
 
     /// Those of a source that has other keys with each answer.
@@ -278,7 +279,7 @@ import Testing
             Issue.record("\(scene.lines.map(\.type))")
             return
         }
-        #expect(scene.state.newestAnswer == scene.lines.last?.seq)
+        #expect(scene.state.tables.newestAnswer == scene.lines.last?.seq)
     }
 
     /// Windows that give way come before its line, and not between the number that its window names and that.

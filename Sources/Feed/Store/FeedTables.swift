@@ -1,0 +1,351 @@
+internal import Reactor
+
+/// What a feed has, ours or a relayed one: its log, its sources, series and endpoints, and what readers ask of them.
+///
+/// One struct, so that a batch of events costs one exclusive access and no reference counting of the parts.
+package struct FeedTables: ~Copyable, Sendable {
+    let limits: FeedState.Limits
+    /// Whether the lines are another agent's.
+    let isRelay: Bool
+    /// The width of a window of the feed, and the period for which it keeps lines.
+    var interval: Duration
+    var history: Duration
+    package var log: LineLog
+    /// The sequence numbers of the newest line to report to a person (an error, progress, or a recovery), and of the
+    /// newest answer.
+    package var newestReport = 0
+    package var newestAnswer = 0
+    /// The sequence number of the newest line with a value pointer.
+    var newestPointer = 0
+    package var counts = StoreCounts()
+    /// The newest sample of each kind.
+    package var memory: MemorySample?
+    package var agent: AgentSample?
+    var sources = SourceTable()
+    var series: SeriesTable
+    var endpointTable: EndpointTable
+    /// The width of a window of our own feed, in microseconds.
+    let width: Int64
+    /// A counter of added sources, series and endpoints, including attempts.
+    private var lastGeneration = 0
+
+    /// - Parameter age: the period for which lines are kept.
+    init(limits: FeedState.Limits, keepingLinesFor age: Duration, isRelay: Bool) {
+        (self.limits, self.isRelay) = (limits, isRelay)
+        (interval, history) = (limits.interval, limits.history)
+        width = limits.interval.microseconds
+        log = LineLog(capacity: limits.logCapacity, history: age, keptCapacity: limits.keptCapacity)
+        series = SeriesTable(limit: limits.series)
+        endpointTable = EndpointTable(limit: limits.endpoints)
+    }
+
+    /// Drops everything, for another run of a relayed feed.
+    ///
+    /// - Parameter first: the number of its first line.
+    mutating func restart(at first: Int) {
+        (interval, history) = (limits.interval, limits.history)
+        sources = SourceTable()
+        series = SeriesTable(limit: limits.series)
+        endpointTable = EndpointTable(limit: limits.endpoints)
+        (memory, agent) = (nil, nil)
+        log.restart(at: first)
+    }
+
+    /// The statistics of the endpoints, in the order of their first request.
+    package var endpoints: [EndpointStatistics] { endpointTable.statistics }
+
+    /// The states of the sources that are not retired, in the order they were first registered.
+    package var statuses: [SourceStatus] { sources.statuses }
+
+    /// Whether an event is more than a window ahead of the clock.
+    @inline(__always)
+    func isFuture(_ time: Timestamp, _ wall: Timestamp) -> Bool {
+        time.microseconds > wall.microseconds &+ width
+    }
+
+    // MARK: Sources
+
+    /// Adds a source, or replaces the description of the one with its name.
+    mutating func register(_ description: SourceDescription, at time: Timestamp) -> SourceID {
+        lastGeneration += 1
+        return sources.register(description, at: time, generation: lastGeneration)
+    }
+
+    /// Returns the source of a relayed feed with this name, added if it is new; nil when the limit is reached.
+    ///
+    /// - Parameter isListed: false for a source that only an endpoint names.
+    mutating func remoteSource(_ name: String?, isListed: Bool = true, at time: Timestamp) -> SourceID? {
+        sources.find(
+            name ?? "", isListed: isListed, at: time, generation: &lastGeneration, atMost: limits.remoteSources)
+    }
+
+    /// Replaces the sources and endpoints by those that the relayed agent lists.
+    ///
+    /// - Parameter clock: the agent's time.
+    /// - Returns: whether a description has changed, and the number of sources without room.
+    mutating func list(_ stats: Line.Stats, at time: Timestamp, clock: Timestamp?) -> (isNews: Bool, refused: Int) {
+        let news = sources.list(
+            stats.sources, asOf: stats.asOf, heard: clock, at: time, generation: &lastGeneration,
+            atMost: limits.remoteSources)
+        var endpoints: [(Line.Endpoint, source: Int, name: String)] = []
+        for endpoint in stats.endpoints {
+            guard let source = remoteSource(endpoint.source, isListed: false, at: time) else { continue }
+            endpoints.append((endpoint, source.index, sources.name(of: source.index)))
+        }
+        endpointTable.list(endpoints, generation: &lastGeneration)
+        return news
+    }
+
+    /// The source of the feed with this name that is listed, and not an agent's of our fleet.
+    func listedSource(named name: String) -> SourceID? {
+        sources.source(named: name).flatMap { sources.isRetired($0) || sources.owner(of: $0.index) >= 0 ? nil : $0 }
+    }
+
+    /// Updates an endpoint's histogram; false when there is no room for it.
+    ///
+    /// - Parameter owner: the agent of a fleet whose source it is, by index; −1 for our own.
+    mutating func updateEndpoint(
+        _ endpoint: String, of source: SourceID, owner: Int32 = -1, _ change: (inout LatencyHistogram) -> Void
+    ) -> Bool {
+        lastGeneration += 1
+        return endpointTable.update(
+            endpoint, of: source.index, named: sources.name(of: source.index), owner: owner,
+            atMost: owner < 0 ? .max : limits.memberEndpoints, generation: lastGeneration, change)
+    }
+
+    // MARK: Series
+
+    /// The series' index, added if it is new; nil when it cannot be added.
+    mutating func seriesIndex(_ source: SourceID, _ kind: SeriesKind, key: Substring?) -> Int? {
+        guard let key else { return series.find(source, kind, key: nil) ?? addSeries(source, kind, key: nil) }
+        return Array(key.utf8).withUnsafeBufferPointer {
+            series.find(source, kind, key: .init($0)) ?? addSeries(source, kind, key: $0)
+        }
+    }
+
+    /// Adds a new series; nil when there is no room for it.
+    ///
+    /// - Parameter owner: the agent of a fleet whose source it is, by index; −1 for our own.
+    mutating func addSeries(
+        _ source: SourceID, _ kind: SeriesKind, key: UnsafeBufferPointer<UInt8>?, owner: Int32 = -1
+    ) -> Int? {
+        if kind == .text {
+            let isShareUsed = owner >= 0 && series.texts(of: owner) >= limits.memberSeries
+            if isShareUsed || series.isFull(of: .text) { removeTexts(for: owner, isShareUsed: isShareUsed) }
+        }
+        lastGeneration += 1
+        guard
+            let index = series.add(
+                source, kind, key: key.map { .init($0) }, owner: owner, generation: lastGeneration,
+                ring: WindowRing(span(of: source.index)))
+        else { return nil }
+        log.kept.setOwner(owner, of: index)
+        counts.series = series.count
+        return index
+    }
+
+    /// Makes room for series without values, as the texts of a source may have other keys with each answer: those whose
+    /// lines are gone, and those with the oldest lines, of the agent that has the most.
+    ///
+    /// - Parameters:
+    ///   - current: the owner of the new one.
+    ///   - isShareUsed: whether that has as many as it may have: then only its own make room.
+    private mutating func removeTexts(for current: Int32, isShareUsed: Bool) {
+        let most = max(1, (isShareUsed ? limits.memberSeries : limits.series) / 8)
+        let owner = isShareUsed ? current : series.mostTexts(preferring: current)
+        func makesRoom(_ index: Int) -> Bool {
+            series[index].source >= 0 && series[index].kind == .text && (!isShareUsed || series[index].owner == owner)
+        }
+        var gone = Set(series.indices.filter { makesRoom($0) && log.newestLine(of: $0) == nil })
+        if gone.count < most {
+            gone.formUnion(log.kept.oldest(atMost: most) { makesRoom($0) && series[$0].owner == owner })
+        }
+        removeSeries(gone.sorted())
+    }
+
+    /// Removes some series, with their kept lines.
+    mutating func removeSeries(_ gone: [Int]) {
+        for index in gone { log.kept.remove(index) }
+        series.remove(gone)
+        counts.series = series.count
+    }
+
+    /// The windows that are held of a source. Those of a relayed feed arrive as lines: of a source whose windows are not
+    /// kept longer than lines, only the newest value is needed.
+    func span(of source: Int) -> WindowSpan {
+        let span = WindowSpan(sources.rhythm(of: source), interval: interval, history: history)
+        if !isRelay || span.width > interval { return span }
+        return WindowSpan(.stream, interval: max(.seconds(1), history), history: history)
+    }
+
+    /// Whether the windows of a source are kept longer than lines.
+    func hasLongWindows(_ source: Int) -> Bool {
+        WindowSpan(sources.rhythm(of: source), interval: interval, history: history).width > interval
+    }
+
+    /// `"source":"…","series":"…"`, for the lines of a series' windows.
+    func windowNames(of index: Int) -> [UInt8] {
+        let source = sources.name(of: series[index].source)
+        var name = Array((series[index].kind.prefix + source).utf8)
+        if let key = series.key(of: index) { name += [UInt8(ascii: "/")] + key }
+        return LineWriter.bytes(atMost: 32 + LineWriter.mostEscaped(source.utf8.count + name.count)) { writer in
+            writer.raw("\"source\":")
+            writer.string(source)
+            writer.raw(",\"series\":")
+            name.withUnsafeBufferPointer { writer.string($0) }
+        }
+    }
+
+    // MARK: Gone series
+
+    /// Marks the series of a source with this key as gone, because a line says so.
+    mutating func markGone(_ key: String, of source: SourceID, by sequence: Int) {
+        var indices = series.both(of: source, key: key)
+        // Of a feed that is relayed or recorded, lines of an earlier run may come later.
+        if indices.isEmpty, isRelay, let index = seriesIndex(source, .text, key: key[...]) { indices = [index] }
+        for index in indices {
+            series.mark(index, -sequence)
+            log.kept.remove(index)
+        }
+    }
+
+    /// The series that are gone, by their sources' names and their keys.
+    var gone: [GoneSeries] {
+        series.gone.map { index in
+            GoneSeries(
+                source: sources.name(of: series[index].source),
+                key: String(decoding: series.key(of: index) ?? [], as: UTF8.self))
+        }
+    }
+
+    /// Whether the series of a kept line, of an event or of windows, is gone.
+    func isGone(_ line: Line) -> Bool {
+        let (name, kind): (String, SeriesKind)
+        switch line.body {
+        case .data(let data): (name, kind) = (data.series, data.value == nil ? .text : .data)
+        case .window(let window): (name, kind) = (window.series, .data)
+        default: return false
+        }
+        guard let source = line.source.flatMap({ sources.source(named: $0) }),
+            let key = SeriesName.key(of: name, in: sources.name(of: source.index))
+        else { return false }
+        return Array(key.utf8).withUnsafeBytes { key in
+            if let index = series.find(source, kind, key: key) { return series.isGone(index) }
+            return series.find(source, kind == .data ? .text : .data, key: key).map { series[$0].newest < 0 } ?? false
+        }
+    }
+
+    /// Marks a series as gone in a recorded feed whose earlier run said so, unless a later one has a line of it.
+    mutating func recall(_ gone: GoneSeries) {
+        guard let source = sources.source(named: gone.source) else { return }
+        let isThere = series.both(of: source, key: gone.key).contains {
+            series[$0].newest > 0 || log.newestLine(of: $0) != nil
+        }
+        if !isThere { markGone(gone.key, of: source, by: max(1, log.nextSequence - 1)) }
+    }
+
+    // MARK: Kept lines
+
+    /// Whether a line that is its series' newest still says something: the series is not gone, and the log has the line, or it
+    /// is no older than its source's `keep`. Without that, it is less than a day old if the source gives no complete answers.
+    ///
+    /// - Parameters:
+    ///   - now: by the clock of the agent that the feed belongs to.
+    ///   - time: returns the line's time.
+    func isCurrent(_ index: Int, _ sequence: Int, at now: Timestamp, _ time: () -> Timestamp?) -> Bool {
+        guard !series.isGone(index) else { return false }
+        // A relayed agent knows its sources' answers, and has chosen.
+        guard !isRelay, series[index].kind == .data || series[index].kind == .text else { return true }
+        if let keep = sources.keep(series[index].source) {
+            return sequence >= log.firstSequence || time().map { now - $0 < keep } ?? false
+        }
+        if sequence >= log.firstSequence || sources.givesWholeAnswers(series[index].source) { return true }
+        let longest = max(Self.longestKept, lookback(of: SourceID(index: series[index].source)))
+        return time().map { now - $0 < longest } ?? false
+    }
+
+    /// The same for a line.
+    func isCurrent(_ index: Int, _ sequence: Int, at now: Timestamp, of line: [UInt8]) -> Bool {
+        isCurrent(index, sequence, at: now) { line.withUnsafeBytes { LineHead($0)?.time } }
+    }
+
+    /// The number of the newest of the lines below `end` that readers get as kept ones; nil for none.
+    func newestKept(before end: Int, at now: Timestamp) -> Int? {
+        log.kept.newest(before: end) { series, sequence in
+            isCurrent(series, sequence, at: now) {
+                log.kept.line(of: series)?.withUnsafeBytes { LineHead($0)?.time }
+            }
+        }
+    }
+
+    /// Whether there is a line of an event, in the log or kept, but of an earlier run of our own.
+    var hasEvents: Bool {
+        series.indices.contains { index in
+            guard series[index].kind == .data || series[index].kind == .text else { return false }
+            let isForeign = isRelay || series[index].owner >= 0
+            return log.kept.newest(of: index) > 0 || isForeign && log.kept.line(of: index) != nil
+        }
+    }
+
+    // Bound: age of the newest line of a source without complete answers, such as a stream | a day, or three periods | left
+    //   out
+    private static let longestKept = Duration.seconds(86_400)
+
+    /// Whether a series may still be there because it was in an earlier run: it is not gone, nor missing in a complete answer
+    /// that came first. The next one says then that it is gone.
+    func mayRecall(_ index: Int) -> Bool {
+        guard !series.isGone(index) else { return false }
+        let isTold = !isRelay && series.key(of: index) != nil && sources.givesWholeAnswers(series[index].source)
+        return !isTold || series.isHeard(index)
+    }
+
+    /// Whether a line of an earlier run is recent enough to be kept. The clock may have been ahead then.
+    func isRecent(_ line: Line, at now: Timestamp) -> Bool {
+        guard let source = line.source.flatMap({ listedSource(named: $0) }), !isFuture(line.time, now) else {
+            return false
+        }
+        return now - line.time < lookback(of: source)
+    }
+
+    /// How far back to look for the lines of a source in earlier runs.
+    private func lookback(of source: SourceID) -> Duration {
+        max(
+            WindowSpan.lookback(for: sources.rhythm(of: source.index), history: limits.history),
+            sources.keep(source.index) ?? .zero)
+    }
+
+    /// The same for all sources.
+    var lookback: Duration {
+        statuses.compactMap { sources.source(named: $0.source) }.map { lookback(of: $0) }.max() ?? limits.history
+    }
+
+    // MARK: Walks
+
+    /// A walk over the current items.
+    func walk(of run: String) -> FeedWalk { FeedWalk(run: run, limit: lastGeneration + 1) }
+
+    /// Returns the next source of a walk, including retired ones.
+    ///
+    /// - Parameter time: now, by the clock used for `SourceTable.hear`.
+    func nextSource(_ walk: inout FeedWalk, at time: Timestamp) -> SourceNumbers? {
+        sources.next(&walk, at: time, window: interval)
+    }
+
+    /// Returns the next endpoint of a walk.
+    func nextEndpoint(_ walk: inout FeedWalk) -> EndpointStatistics? { endpointTable.next(&walk) }
+
+    /// Returns the next series of a walk that has a value which still says something.
+    func nextSeries(_ walk: inout FeedWalk, at time: Timestamp) -> SeriesNumbers? {
+        while let index = series.next(&walk) {
+            guard let window = series[index].ring.newest,
+                isCurrent(index, log.kept.newest(of: index), at: time, { window.lastTime })
+            else { continue }
+            let source = sources.name(of: series[index].source)
+            return SeriesNumbers(
+                source: source, kind: series[index].kind, name: source, key: series.key(of: index), value: window.last,
+                time: window.lastTime,
+                word: series.word(of: index)?[...])
+        }
+        return nil
+    }
+}
