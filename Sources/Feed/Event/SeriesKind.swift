@@ -35,19 +35,22 @@ struct SeriesName {
     /// Nil for the source's own series.
     let key: Substring?
 
+    init(key: Substring?) { self.key = key }
+
+    static let own = SeriesName(key: nil)
+
     /// - Parameter name: nil for the source's own series.
     /// - Returns: nil for a name that is no series of the source.
     init?(_ name: String?, of source: String) {
-        key = name.flatMap { Self.key(of: $0, in: source) }
-        if key == nil, let name, !name.utf8.elementsEqual(source.utf8) { return nil }
+        let (name, slash) = ((name ?? source).utf8, UInt8(ascii: "/"))
+        let rest = name.dropFirst(source.utf8.count)
+        guard name.starts(with: source.utf8), rest.first ?? slash == slash else { return nil }
+        key = rest.isEmpty ? nil : Substring(rest.dropFirst())
     }
 
-    /// The part after the source and a slash in a series' name; nil for the source's own series, and for another
-    /// source's.
-    static func key(of series: String, in source: String) -> Substring? {
-        let (series, source) = (series.utf8, source.utf8)
-        guard series.count > source.count, series.starts(with: source) else { return nil }
-        let slash = series.index(series.startIndex, offsetBy: source.count)
-        return series[slash] == UInt8(ascii: "/") ? Substring(series[series.index(after: slash)...]) : nil
+    /// Lends the bytes of the key.
+    func withKey<Value>(_ body: (UnsafeBufferPointer<UInt8>?) -> Value) -> Value {
+        guard let key else { return body(nil) }
+        return Array(key.utf8).withUnsafeBufferPointer { body($0) }
     }
 }

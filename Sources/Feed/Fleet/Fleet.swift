@@ -191,7 +191,7 @@ extension FeedState {
 
     /// Returns the source that stands for an agent.
     mutating func source(standingFor id: MemberID, at moment: Moment) -> SourceID {
-        if let known = source(named: EventStore.ownName, of: id), !isRetired(known) { return known }
+        if let known = source(named: EventStore.ownName, of: id), !tables.sources.isRetired(known) { return known }
         // Nobody else has that name: configurations that would are refused.
         return register(ownDescription, of: id, since: moment.wall, at: moment)?.source ?? ownSource(at: moment.wall)
     }
@@ -295,7 +295,7 @@ extension FeedState {
         let description = SourceDescription(name: name, type: type)
         guard let source = known ?? register(description, of: origin.member, since: line.time, at: moment)?.source
         else { return nil }
-        if case .data = line.body, self.type(of: source) != type { origin.type = type }
+        if case .data = line.body, tables.sources.type(of: source) != type { origin.type = type }
         batch.add(Event(time: line.time, source: source, body: body), from: origin, isCut: isCut)
         if case .data(let data) = line.body, let pointer = data.valuePointer { batch.setValuePointer(pointer) }
         return isNews
@@ -308,12 +308,12 @@ extension FeedState {
     mutating func keep(
         _ line: Line, _ place: LineID, isMissed: Bool, of id: MemberID, stream: Int?, at moment: Moment
     ) -> Bool {
-        guard let source = line.source.flatMap({ self.source(named: $0, of: id) }), !isRetired(source) else {
+        guard let own = line.source.flatMap({ source(named: $0, of: id) }), !tables.sources.isRetired(own) else {
             return false
         }
         var batch = EventBatch()
         _ = add(line, LineOrigin(id, place, stream: stream), to: &batch, at: moment)
-        return keep(batch, isMissed: isMissed, at: moment)
+        return keep(line, batch, isMissed: isMissed, at: moment)
     }
 
     /// Applies an agent's list of its sources.
@@ -330,7 +330,7 @@ extension FeedState {
             if isNew { isNews = true }
         }
         let own = source(standingFor: id, at: moment)
-        for source in sources(of: id) where source != own && !isRetired(source) {
+        for source in sources(of: id) where source != own && !tables.sources.isRetired(source) {
             guard !fleet[id].sources.contains(ownName(of: source, of: id)) else { continue }
             release(source, at: moment)
             isNews = true

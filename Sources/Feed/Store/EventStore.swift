@@ -121,8 +121,7 @@ package actor EventStore {
     /// - Returns: whether all outputs are close enough; false at the deadline.
     @discardableResult
     package func admit(until deadline: LoopInstant? = nil) async throws(CancellationError) -> Bool {
-        guard isHeldBack else { return true }
-        return try await waitForOutputs(until: deadline) { isHeldBack }
+        try await waitForOutputs(until: deadline) { isHeldBack }
     }
 
     /// Waits while outputs are too far behind.
@@ -261,7 +260,7 @@ package actor EventStore {
     package func register(_ description: SourceDescription) -> SourceID {
         if let agent = description.agent { return state.register(agent: agent, at: moment) }
         let moment = moment
-        let rhythm = state.source(named: description.name).map { state.rhythm(of: $0) }
+        let rhythm = state.source(named: description.name).map { state.tables.sources.rhythm(of: $0.index) }
         let source = state.register(description, at: moment.wall)
         if let rhythm, rhythm != description.rhythm { state.fitWindows(of: source, at: moment) }
         return source
@@ -305,7 +304,7 @@ package actor EventStore {
                 _ = try? await admit(until: deadline)
             }
             // The source may have been registered again during the wait.
-            guard state.source(named: name) == id, state.isRetired(id) else { return }
+            guard state.source(named: name) == id, state.tables.sources.isRetired(id) else { return }
             // The agent's index may have been reused by one that comes by another source.
             if number == 0 || state.fleet[member].way == id { await release(member, but: id) }
         }
@@ -340,7 +339,7 @@ package actor EventStore {
         var next = 0
         func complete(_ moment: Moment) -> Bool {
             // The source may have been registered again during the wait.
-            guard let id = state.source(named: name), state.isRetired(id) else { return false }
+            guard let id = state.source(named: name), state.tables.sources.isRetired(id) else { return false }
             if let position = state.complete(id, from: next, atMost: state.slice, at: moment) {
                 next = position
                 return true
@@ -391,10 +390,7 @@ package actor EventStore {
     /// Returns the next item for a reader without suspending; nil when there is none: then the reader is called, once,
     /// when there is. Both happen in one step, so that a reader that looks, and looks again when called, misses no
     /// line.
-    package func dequeue(for id: ReaderID) -> Delivery? {
-        guard let reader = readers[id] else { return nil }
-        return dequeue(for: reader)
-    }
+    package func dequeue(for id: ReaderID) -> Delivery? { readers[id].flatMap { dequeue(for: $0) } }
 
     private func dequeue(for reader: StoreReader) -> Delivery? {
         if let missing = reader.owedGap.take() { return gap(missing) }
@@ -428,8 +424,7 @@ package actor EventStore {
     /// Returns the next of the kept lines for a reader; nil when it has them all.
     private func keptLines(for reader: StoreReader) -> [UInt8]? {
         guard reader.kept.mayHaveMore(of: state.log.kept) else { return nil }
-        var limit = KeptCursor.Limit()
-        limit.includesNews = !reader.awaitsNews
+        let limit = KeptCursor.Limit(includesNews: !reader.awaitsNews)
         let lines = reader.kept.next(of: state, identity.run, at: (wall.now, feedTime), atMost: limit).lines
         return lines.isEmpty ? nil : lines
     }
@@ -725,14 +720,13 @@ package actor EventStore {
 
     /// Returns the next source of a walk, including unlisted ones; nil at the end.
     package func nextSource(_ walk: inout FeedWalk) -> SourceNumbers? {
-        guard walk.run == identity.run else { return nil }
-        return state.tables.nextSource(&walk, at: isRelay ? feedTime : loop.clock.now.timestamp)
+        walk.run == identity.run
+            ? state.tables.nextSource(&walk, at: isRelay ? feedTime : loop.clock.now.timestamp) : nil
     }
 
     /// Returns the next series of a walk that has a value within the history; nil at the end.
     package func nextSeries(_ walk: inout FeedWalk) -> SeriesNumbers? {
-        guard walk.run == identity.run else { return nil }
-        return state.tables.nextSeries(&walk, at: feedTime)
+        walk.run == identity.run ? state.tables.nextSeries(&walk, at: feedTime) : nil
     }
 
     /// Returns the next agent of a fleet; nil at the end.
@@ -927,7 +921,8 @@ package actor EventStore {
     ///   unlisted source.
     package func say(_ body: Event.Body, of id: MemberID, source: String? = nil) {
         let known = source.flatMap { state.source(named: $0, of: id) }
-        let source = known.flatMap { state.isRetired($0) ? nil : $0 } ?? state.source(standingFor: id, at: moment)
+        let source =
+            known.flatMap { state.tables.sources.isRetired($0) ? nil : $0 } ?? state.source(standingFor: id, at: moment)
         var batch = EventBatch()
         batch.add(Event(time: wall.now, source: source, body: body), from: LineOrigin(id))
         publish(batch)
@@ -952,10 +947,7 @@ package actor EventStore {
     package func relay(_ lines: [RelayedLine]) {
         if !lines.isEmpty { state.hear(at: loop.clock.now) }
         var rest = lines[...]
-        relay(atMost: .max) {
-            rest.popFirst().map { .other($0) }
-        } refuse: { _ in
-        }
+        relay(atMost: .max, { rest.popFirst().map { .other($0) } }, refuse: { _ in })
     }
 
     /// Relays a recording's lines in the same way, while `next` returns one, and at most an eighth of the log.
@@ -1000,8 +992,7 @@ package actor EventStore {
         switch line.body {
         case .stats:
             // Readers are greeted if the descriptions have changed.
-            guard state.applyUnnumbered(line) else { return false }
-            state.fitWindows(at: moment)
+            guard state.applyUnnumbered(line, at: moment) else { return false }
             readers.oweNews()
             return true
         case .hello(let hello):
@@ -1009,9 +1000,7 @@ package actor EventStore {
             let hadEnded = state.remote?.hasEnded == true
             let isNew = isFirst || hello.run != identity.run
             if isNew { begin(hello, isFirst: isFirst) }
-            let before = (state.tables.interval, state.tables.history)
-            _ = state.applyUnnumbered(line)
-            if before != (state.tables.interval, state.tables.history) { state.fitWindows(at: moment) }
+            _ = state.applyUnnumbered(line, at: moment)
             if isNew { return true }
             // The run has not ended after all: readers that keep runs are greeted.
             guard hadEnded else { return false }
@@ -1021,11 +1010,11 @@ package actor EventStore {
             }
             return true
         case .bye(let bye):
-            _ = state.applyUnnumbered(line)
+            _ = state.applyUnnumbered(line, at: moment)
             guard bye.run == identity.run else { return false }
             for reader in readers.keepers { reader.farewell = Array(relayed.bytes) }
             return true
-        case .gap: _ = state.applyUnnumbered(line)
+        case .gap: _ = state.applyUnnumbered(line, at: moment)
         case .kept(let kept): return kept.run == identity.run && keep(kept, at: moment)
         default: state.relay(relayed, plain: plain, at: moment)
         }
@@ -1055,8 +1044,7 @@ package actor EventStore {
         let moment = moment
         var isNews = false
         for line in kept {
-            guard case .kept(let kept) = line.line.body, kept.run == identity.run else { continue }
-            if keep(kept, at: moment) { isNews = true }
+            if case .kept(let kept) = line.line.body, kept.run == identity.run, keep(kept, at: moment) { isNews = true }
         }
         if isNews { readers.wakes.callAll() }
     }

@@ -3,12 +3,10 @@ package import Reactor
 /// The store's data, without clock or suspension: the tables of the feed, and how events get into them, from our own sources,
 /// from the agents of a fleet, or as another agent's lines.
 package struct FeedState: ~Copyable, Sendable {
-    package let limits: Limits
     package private(set) var tables: FeedTables
     /// The outputs for the next `agent` line, set by the owner of the readers.
     package var outputs: [Line.Output] = []
     private var encoder = LineEncoder()
-    private var ownSource: SourceID?
     private let mostData: Int
     /// Series with changes to closed windows in the current batch.
     private var revised: [Int] = []
@@ -33,11 +31,11 @@ package struct FeedState: ~Copyable, Sendable {
     ///   - isRelay: whether the lines are another agent's.
     package init(limits: Limits = Limits(), keepingLinesFor age: Duration? = nil, isRelay: Bool = false) {
         remote = isRelay ? RemoteFeed(mostAgents: limits.members) : nil
-        self.limits = limits
         mostData = limits.data ?? .max
         tables = FeedTables(limits: limits, keepingLinesFor: age ?? limits.history, isRelay: isRelay)
     }
 
+    package var limits: Limits { tables.limits }
     package var log: LineLog { _read { yield tables.log } }
 
     package var counts: StoreCounts {
@@ -70,10 +68,7 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// The source that stands for the agent itself; those of a fleet's agents have the same description.
     package mutating func ownSource(at time: Timestamp) -> SourceID {
-        if let known = ownSource { return known }
-        let id = register(ownDescription, at: time)
-        ownSource = id
-        return id
+        source(named: EventStore.ownName) ?? register(ownDescription, at: time)
     }
 
     var ownDescription: SourceDescription {
@@ -92,9 +87,6 @@ package struct FeedState: ~Copyable, Sendable {
     /// - Returns: whether it was retired.
     mutating func revive(_ source: SourceID) -> Bool { tables.sources.revive(source) }
 
-    /// Whether it is unlisted.
-    func isRetired(_ source: SourceID) -> Bool { tables.sources.isRetired(source) }
-
     /// Records that a source has ended by itself: no more data is expected until it is registered again.
     mutating func setEnded(of source: SourceID) { tables.sources.setEnded(of: source) }
 
@@ -109,17 +101,13 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     /// Forgets released sources, after emitting the last lines of their windows.
-    ///
-    /// - Returns: whether there were any.
-    @discardableResult
-    private mutating func forget(_ gone: Set<Int>, _ moment: Moment) -> Bool {
-        guard !gone.isEmpty else { return false }
+    private mutating func forget(_ gone: Set<Int>, _ moment: Moment) {
+        guard !gone.isEmpty else { return }
         let theirs = tables.series.indices.filter { gone.contains(tables.series[$0].source) }
         for index in theirs { flush(index, moment, isComplete: true) }
         removeSeries(theirs)
         tables.endpointTable.remove(gone)
         tables.sources.remove(gone)
-        return true
     }
 
     /// Removes some series with values.
@@ -210,9 +198,12 @@ package struct FeedState: ~Copyable, Sendable {
             if record.hasWord || hasWords {
                 follow(record.lend(record.word, of: bytes), in: index, at: time)
             }
-            if let value { self.record(value, in: index, at: time, moment) }
+            if let value {
+                self.record(value, in: index, at: time, moment)
+            } else {
+                tables.series.mark(index, tables.log.nextSequence)
+            }
             // After the windows, which may have had lines.
-            tables.series.mark(index, tables.log.nextSequence)
             tables.log.kept.mark(index, sequence: tables.log.nextSequence)
         } else if record.hasWord {
             follow(record.lend(record.word, of: bytes), in: nil, at: time)
@@ -274,34 +265,33 @@ package struct FeedState: ~Copyable, Sendable {
     /// Says which limits are reached.
     private mutating func reportShortages(_ moment: Moment) {
         tables.counts.refusedSeries = tables.series.refused + refusedForeignSeries
-        if ownFailures.grows(.series, to: tables.series.refused, at: moment.now) {
-            let reason =
-                tables.series.isFull
-                ? "more than \(limits.series) series" : "a series' key is longer than \(SeriesTable.longestKey) bytes"
-            report(.series, "\(reason): events of further ones still flow, but have no windows", moment)
-        }
         tables.counts.keptDropped = tables.log.kept.dropped
-        if ownFailures.grows(.kept, to: tables.counts.keptDropped, at: moment.now) {
-            let reason =
-                "the newest lines of all series take more than \(tables.log.kept.capacity) bytes (--kept-bytes): the oldest are"
-                + " dropped, and readers that come later do not see them"
-            report(.kept, reason, moment)
-        }
-        if tables.endpointTable.isFull,
-            ownFailures.grows(.endpoints, to: tables.counts.refusedEndpoints, at: moment.now)
-        {
-            let reason = "more than \(limits.endpoints) endpoints: further ones are asked, but have no statistics"
-            report(.endpoints, reason, moment)
-        }
+        if ownFailures.grows(.series, to: tables.series.refused, at: moment.now) { report(.series, moment) }
+        if ownFailures.grows(.kept, to: tables.counts.keptDropped, at: moment.now) { report(.kept, moment) }
+        let refused = tables.endpointTable.isFull ? tables.counts.refusedEndpoints : 0
+        if ownFailures.grows(.endpoints, to: refused, at: moment.now) { report(.endpoints, moment) }
     }
 
-    private mutating func report(_ limit: OwnFailures.Limit, _ reason: String, _ moment: Moment) {
+    private mutating func report(_ limit: OwnFailures.Limit, _ moment: Moment) {
+        let isFull = tables.series.isFull
+        let reason =
+            switch limit {
+            case .series:
+                (isFull
+                    ? "more than \(limits.series) series"
+                    : "a series' key is longer than \(SeriesTable.longestKey) bytes")
+                    + ": events of further ones still flow, but have no windows"
+            case .kept:
+                "the newest lines of all series take more than \(limits.keptCapacity) bytes (--kept-bytes): the oldest are"
+                    + " dropped, and readers that come later do not see them"
+            case .endpoints: "more than \(limits.endpoints) endpoints: further ones are asked, but have no statistics"
+            }
         sayOfItself(.error(Failure(.config, reason)), about: limit.rawValue, at: moment)
     }
 
     /// See `EventStore.sayOfItself`.
     mutating func sayOfItself(_ body: Event.Body, about topic: String, at moment: Moment) {
-        let source = source(named: EventStore.ownName) ?? ownSource(at: moment.wall)
+        let source = ownSource(at: moment.wall)
         publishOther(Event(time: moment.wall, source: source, body: body), moment)
         if let rest = ownFailures.apply(body, about: topic) {
             publishOther(Event(time: moment.wall, source: source, body: .error(rest)), moment)
@@ -322,10 +312,7 @@ package struct FeedState: ~Copyable, Sendable {
             sample.ms = LineWriter.readBack(milliseconds: sample.ms)
             // Before the window, which names the line that comes next: others' windows may have to come before it.
             updateEndpoint(sample.endpoint, of: source, moment) { _ = $0.record(sample.ms) }
-            if let index = seriesIndex(source, kind: .latency, key: nil, moment) {
-                record(sample.ms, in: index, at: time, moment)
-                tables.log.kept.mark(index, sequence: tables.log.nextSequence)
-            }
+            record(sample.ms, .latency, of: source, at: time, moment)
             tables.sources.countAnswer(sample.status, from: source)
             if sample.status == 304 { confirm(source, at: time, moment) }
             tables.newestAnswer = tables.log.nextSequence
@@ -336,10 +323,7 @@ package struct FeedState: ~Copyable, Sendable {
                 tables.sources.setState(.ok, of: source, stateTime(time, moment))
             }
             tables.sources.hear(from: source, at: moment.now.timestamp)
-            if let index = seriesIndex(source, kind: .memory, key: nil, moment) {
-                record(Double(sample.resident), in: index, at: time, moment)
-                tables.log.kept.mark(index, sequence: tables.log.nextSequence)
-            }
+            record(Double(sample.resident), .memory, of: source, at: time, moment)
             line = sample
         case .error(var failure):
             tables.sources.fail(source, by: SourceFailure(failure, at: time), at: stateTime(time, moment))
@@ -367,11 +351,10 @@ package struct FeedState: ~Copyable, Sendable {
             tables.agent = sample
             line = Line.Agent(sample, tables.counts, events: tables.log.nextSequence - 1, outputs: outputs)
         case .foreignAgent(var agent):
-            agent.outputs = agent.outputs.prefix(64).map { output in
-                var output = output
-                output.output = LineEncoder.cut(output.output, at: Line.Output.longest)
-                output.state = LineEncoder.cut(output.state, at: Line.Output.longest)
-                return output
+            agent.outputs = Array(agent.outputs.prefix(64))
+            for index in agent.outputs.indices {
+                agent.outputs[index].output = LineEncoder.cut(agent.outputs[index].output, at: Line.Output.longest)
+                agent.outputs[index].state = LineEncoder.cut(agent.outputs[index].state, at: Line.Output.longest)
             }
             line = agent
         case .peer(let peer): line = peer
@@ -383,10 +366,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// Publishes how far a source has come.
     private mutating func publish(_ progress: Progress, of source: SourceID, at time: Timestamp, _ moment: Moment) {
         confirm(source, at: time, moment)  // a page was complete, also one with nothing on it
-        if let items = progress.items, let index = seriesIndex(source, kind: .count, key: nil, moment) {
-            record(Double(items), in: index, at: time, moment)
-            tables.log.kept.mark(index, sequence: tables.log.nextSequence)
-        }
+        if let items = progress.items { record(Double(items), .count, of: source, at: time, moment) }
         tables.newestReport = tables.log.nextSequence
         append(progress, about: tables.sources.name(of: source.index), at: time, moment.now)
     }
@@ -453,16 +433,11 @@ package struct FeedState: ~Copyable, Sendable {
         _ endpoint: String, of source: SourceID, _ moment: Moment,
         _ change: (inout LatencyHistogram) -> Void
     ) {
-        if tables.updateEndpoint(endpoint, of: source, owner: currentMember, change) { return }
         let share = limits.memberEndpoints
         let isShareUsed = currentMember >= 0 && tables.endpointTable.count(of: currentMember) >= share
-        if !isShareUsed, forget(Set(tables.sources.released()), moment),
-            tables.updateEndpoint(endpoint, of: source, owner: currentMember, change)
-        {
-            return
-        }
-        tables.counts.refusedEndpoints += 1
-        if isShareUsed {
+        let isNew = tables.endpointTable.index(of: endpoint, source: source.index) == nil
+        if isNew, tables.endpointTable.isFull, !isShareUsed { forget(Set(tables.sources.released()), moment) }
+        if !tables.updateEndpoint(endpoint, of: source, owner: currentMember, change), isShareUsed {
             refuse(.endpoints, "has more than \(share) endpoints: further ones have no statistics", moment)
         }
     }
@@ -490,15 +465,6 @@ package struct FeedState: ~Copyable, Sendable {
     ) -> Int? {
         if let index = tables.series.find(source, kind, key: key.map { .init($0) }) { return index }
         return addSeries(source, kind, key, moment)
-    }
-
-    /// The same for the name of a series in a line; nil also for a name that is no series of the source.
-    private mutating func seriesIndex(
-        _ source: SourceID, _ kind: SeriesKind, _ name: SeriesName?, _ moment: Moment
-    ) -> Int? {
-        guard let name else { return nil }
-        guard let key = name.key else { return seriesIndex(source, kind: kind, key: nil, moment) }
-        return Array(key.utf8).withUnsafeBufferPointer { seriesIndex(source, kind: kind, key: $0, moment) }
     }
 
     /// Adds a new series; released sources make room for it if necessary.
@@ -531,9 +497,7 @@ package struct FeedState: ~Copyable, Sendable {
         let gone = tables.series.indices.filter { index in
             let each = tables.series[index]
             return each.source >= 0 && each.kind == .data && each.ring.held.isEmpty
-                && !tables.isCurrent(index, tables.log.kept.newest(of: index), at: moment.wall) {
-                    each.ring.newest?.lastTime
-                }
+                && !tables.isCurrent(index, at: moment.wall)
         }
         removeSeries(gone)
     }
@@ -550,21 +514,6 @@ package struct FeedState: ~Copyable, Sendable {
             flush(index, moment, isComplete: true)
             tables.series[index].ring = WindowRing(span, after: tables.series[index].ring.newest)
         }
-    }
-
-    /// The `kept` line of the closed windows of a series that are kept longer than lines; nil when there are none.
-    func windowsLine(of index: Int, in run: String, at moment: (wall: Timestamp, feed: Timestamp)) -> [UInt8]? {
-        guard tables.series.indices.contains(index), tables.series[index].source >= 0,
-            tables.series[index].kind != .text,
-            tables.hasLongWindows(tables.series[index].source), let newest = tables.series[index].ring.newest,
-            tables.isCurrent(index, tables.log.kept.newest(of: index), at: moment.feed, { newest.lastTime })
-        else { return nil }
-        let ring = tables.series[index].ring
-        let windows = ring.held.filter { ring.isKept($0, at: moment.feed) }
-        if windows.isEmpty { return nil }
-        return ControlLine.kept(
-            time: moment.wall, run: run, windows: windows, width: ring.width,
-            names: tables.windowNames(of: index) + fleet.tail(of: tables.series[index].owner))
     }
 
     // MARK: Windows
@@ -671,6 +620,15 @@ package struct FeedState: ~Copyable, Sendable {
         let outcome = tables.series.record(value, in: index, at: time, sequence: tables.log.nextSequence, now: clock)
         if outcome == .recorded, time.microseconds >= openSince.microseconds { return }
         finishRecording(value, in: index, at: time, outcome, moment)
+    }
+
+    /// Records the value of the next line in the source's own series of a kind.
+    private mutating func record(
+        _ value: Double, _ kind: SeriesKind, of source: SourceID, at time: Timestamp, _ moment: Moment
+    ) {
+        guard let index = seriesIndex(source, kind: kind, key: nil, moment) else { return }
+        record(value, in: index, at: time, moment)
+        tables.log.kept.mark(index, sequence: tables.log.nextSequence)
     }
 
     /// Counts a value that is late, or whose window has closed; records it after all if its ring was full.
@@ -781,10 +739,6 @@ package struct FeedState: ~Copyable, Sendable {
         String(Substring(name(of: source).utf8.dropFirst(fleet[member].name.utf8.count + 1)))
     }
 
-    func type(of source: SourceID) -> String? { tables.sources.type(of: source) }
-
-    func rhythm(of source: SourceID) -> Rhythm { tables.sources.rhythm(of: source.index) }
-
     /// The agent's source with this own name; nil when it is unknown here.
     func source(named name: String, of member: MemberID) -> SourceID? {
         tables.sources.source(named: "\(fleet[member].name).\(name)").flatMap { owner(of: $0) == member ? $0 : nil }
@@ -801,7 +755,7 @@ package struct FeedState: ~Copyable, Sendable {
         let known = source(named: description.name, of: member)
         description.name = "\(fleet[member].name).\(description.name)"
         if let known {
-            let rhythm = rhythm(of: known)
+            let rhythm = tables.sources.rhythm(of: known.index)
             let isNews = tables.sources.describe(known, as: description, at: time)
             if rhythm != description.rhythm { fitWindows(of: known, at: moment) }
             return (known, isNews)
@@ -847,25 +801,21 @@ package struct FeedState: ~Copyable, Sendable {
     /// Keeps lines from this sequence number, however old they are.
     mutating func hold(from sequence: Int) { tables.log.heldFrom = sequence }
 
-    /// Keeps the line of an agent's event, which has no number here, if it is its series' newest.
+    /// Keeps a kept line of an agent of the fleet, which has no number here, if it is its series' newest.
     ///
     /// - Parameters:
-    ///   - batch: one event.
+    ///   - batch: the event of the line.
     ///   - isMissed: whether it is newer than the agent's numbered lines that came.
     /// - Returns: whether it is kept.
-    mutating func keep(_ batch: EventBatch, isMissed: Bool, at moment: Moment) -> Bool {
+    mutating func keep(_ line: Line, _ batch: EventBatch, isMissed: Bool, at moment: Moment) -> Bool {
         guard let record = batch.records.first, let origin = batch.origins.first else { return false }
         listen(to: origin, at: record.time, moment)
         defer { endListening() }
-        let source = SourceID(index: Int(record.source))
         let time = tables.isFuture(record.time, moment.wall) ? moment.wall : record.time
-        guard
-            let (index, value, line) = record.other < 0
-                ? foreignDatum(record, batch, at: time, moment)
-                : foreignLine(batch.others[Int(record.other)].body, of: source, at: time, moment),
-            let line = LineMending.nestable(line.dropLast())
+        guard let (index, value) = keptSeries(of: line, from: SourceID(index: Int(record.source)), moment),
+            let bytes = LineMending.nestable(foreignLine(record, batch, in: index, at: time).dropLast()),
+            keepForeign(bytes, in: index, at: time, isMissed: isMissed)
         else { return false }
-        guard keepForeign(line, in: index, at: time, isMissed: isMissed) else { return false }
         restore(value, in: index, at: time, 0, moment)
         return true
     }
@@ -892,61 +842,47 @@ package struct FeedState: ~Copyable, Sendable {
         _ = tables.series.record(value, in: index, at: time, sequence: tables.log.nextSequence - 1, now: time)
     }
 
-    /// The series and the line, which has the number 0, of an agent's data event; nil when there is no room for the series.
-    private mutating func foreignDatum(
-        _ record: EventBatch.Record, _ batch: EventBatch, at time: Timestamp, _ moment: Moment
-    ) -> (index: Int, value: Double?, line: [UInt8])? {
-        let source = SourceID(index: Int(record.source))
-        let value = record.value.isNaN ? nil : record.value
-        let prefix = tables.sources.prefix(of: source.index, type: batch.origins[0].type)
+    /// The line of an agent's event for a series, with the number 0.
+    private mutating func foreignLine(
+        _ record: EventBatch.Record, _ batch: EventBatch, in index: Int, at time: Timestamp
+    ) -> [UInt8] {
+        let source = Int(record.source)
+        func line(_ body: some LineBody) -> [UInt8] {
+            let name = tables.sources.name(of: source)
+            return LineWriter.bytes(atMost: encoder.most(body, source: name)) {
+                $0 = encoder.line(body, sequence: 0, time: time, source: name, to: $0)
+            }
+        }
+        if record.other >= 0 {
+            switch batch.others[Int(record.other)].body {
+            case .latency(var sample):
+                sample.endpoint = LineEncoder.cut(sample.endpoint)
+                return line(sample)
+            case .memory(let sample): return line(sample)
+            case .progress(var progress):
+                progress.gone = []
+                return line(progress)
+            default: return []  // has no series
+            }
+        }
+        let prefix = tables.sources.prefix(of: source, type: batch.origins[0].type)
         return batch.bytes.withUnsafeBufferPointer { bytes in
             prefix.withUnsafeBufferPointer { prefix in
                 let (key, text, data) = (
                     record.lend(record.key, of: bytes), record.lend(record.text, of: bytes),
                     record.lend(record.data, of: bytes)
                 )
-                guard let index = seriesIndex(source, kind: value == nil ? .text : .data, key: key, moment) else {
-                    return nil
-                }
                 let names = LineEncoder.Names(
                     prefix: prefix, key: key.map { LineEncoder.cut($0, at: SeriesTable.longestKey) },
                     isPlain: tables.series[index].isPlain)
                 follow(record.lend(record.word, of: bytes), in: index, at: time)
                 let most = encoder.mostDatum(names: names.most, text: text?.count ?? 0, data: data?.count ?? 0)
-                let line = LineWriter.bytes(atMost: most) {
+                return LineWriter.bytes(atMost: most) {
                     $0 = encoder.datum(
-                        value: value, text: text, data: data, flaws: record.flaws, sequence: 0, time: time,
-                        names: names, to: $0)
+                        value: record.value.isNaN ? nil : record.value, text: text, data: data, flaws: record.flaws,
+                        sequence: 0, time: time, names: names, to: $0)
                 }
-                return (index, value, line)
             }
-        }
-    }
-
-    /// The same for an answer or a sample of memory.
-    private mutating func foreignLine(
-        _ body: Event.Body, of source: SourceID, at time: Timestamp, _ moment: Moment
-    ) -> (index: Int, value: Double?, line: [UInt8])? {
-        func line(_ body: some LineBody) -> [UInt8] {
-            let name = tables.sources.name(of: source.index)
-            return LineWriter.bytes(atMost: encoder.most(body, source: name)) {
-                $0 = encoder.line(body, sequence: 0, time: time, source: name, to: $0)
-            }
-        }
-        switch body {
-        case .latency(var sample):
-            sample.endpoint = LineEncoder.cut(sample.endpoint)
-            sample.ms = LineWriter.readBack(milliseconds: sample.ms)
-            return seriesIndex(source, kind: .latency, key: nil, moment).map { ($0, sample.ms, line(sample)) }
-        case .memory(let sample):
-            return seriesIndex(source, kind: .memory, key: nil, moment).map {
-                ($0, Double(sample.resident), line(sample))
-            }
-        case .progress(var progress):
-            guard let items = progress.items else { return nil }
-            progress.gone = []
-            return seriesIndex(source, kind: .count, key: nil, moment).map { ($0, Double(items), line(progress)) }
-        default: return nil
         }
     }
 
@@ -974,18 +910,17 @@ package struct FeedState: ~Copyable, Sendable {
     mutating func keep(_ kept: Line.Kept, at moment: Moment) -> Int? {
         let (line, time) = (kept.line, kept.line.time)
         guard let sequence = line.seq else { return nil }
-        if sequence == 0 {
-            guard line.isForwarded, tables.isRelay || tables.isRecent(line, at: moment.wall) else { return nil }
-        } else {
-            guard remote?.receive(kept, sequence, into: &tables, at: moment.now) == true else { return nil }
-            guard tables.log.kept.accepts(sequence, before: tables.log.firstSequence) else { return nil }
-        }
-        let isEarlier = sequence == 0 && line.agent == nil
-        guard line.flaws.isEmpty, let (index, value) = keptSeries(of: line, moment),
-            !isEarlier || tables.mayRecall(index),
+        let first = tables.log.firstSequence
+        let isExpected =
             sequence == 0
-                || tables.log.kept.add(
-                    Array(kept.bytes), of: index, sequence: sequence, before: tables.log.firstSequence)
+            ? line.isForwarded
+            : remote?.receive(kept, sequence, to: &tables, at: moment.now) == true
+                && tables.log.kept.accepts(sequence, before: first)
+        let isEarlier = sequence == 0 && line.agent == nil
+        guard isExpected, line.flaws.isEmpty, let source = line.source.flatMap({ tables.listedSource(named: $0) }),
+            tables.isRelay || tables.isRecent(time, of: source, at: moment.wall),
+            let (index, value) = keptSeries(of: line, from: source, moment), !isEarlier || tables.mayRecall(index),
+            sequence == 0 || tables.log.kept.add(Array(kept.bytes), of: index, sequence: sequence, before: first)
         else { return nil }
         if case .data(let data) = line.body {
             let word = data.word.map { Array($0.utf8) }
@@ -995,27 +930,32 @@ package struct FeedState: ~Copyable, Sendable {
                 tables.series.restore(word, in: index, at: time, since: data.since) { tables.log.newestTime(of: $0) }
             }
         }
-        guard sequence > 0 || keepForeign(Array(kept.bytes), in: index, at: time, isEarlier: isEarlier) else {
-            return nil
-        }
+        if sequence == 0, !keepForeign(Array(kept.bytes), in: index, at: time, isEarlier: isEarlier) { return nil }
         restore(value, in: index, at: time, sequence, moment)
         return sequence
     }
 
-    /// The series of a kept line of a source that is listed, and the line's value; nil when there is none.
-    private mutating func keptSeries(of line: Line, _ moment: Moment) -> (index: Int, value: Double?)? {
-        guard let source = line.source.flatMap({ tables.listedSource(named: $0) }) else { return nil }
+    /// The series of a kept line and the line's value; nil when there is none.
+    ///
+    /// - Parameter source: the line's source here.
+    private mutating func keptSeries(
+        of line: Line, from source: SourceID, _ moment: Moment
+    ) -> (index: Int, value: Double?)? {
         let (kind, name, value): (SeriesKind, String?, Double?)
         switch line.body {
         case .data(let data): (kind, name, value) = (data.value == nil ? .text : .data, data.series, data.value)
-        case .latency(let sample): (kind, name, value) = (.latency, nil, sample.ms)
+        case .latency(let sample):
+            // A line that is relayed stays as it is.
+            let ms = tables.isRelay ? sample.ms : LineWriter.readBack(milliseconds: sample.ms)
+            (kind, name, value) = (.latency, nil, ms)
         case .memory(let sample): (kind, name, value) = (.memory, nil, Double(sample.resident))
         case .progress(let progress):
             guard let items = progress.items else { return nil }
             (kind, name, value) = (.count, nil, Double(items))
         default: return nil
         }
-        return seriesIndex(source, kind, SeriesName(name, of: self.name(of: source)), moment).map { ($0, value) }
+        let series = SeriesName(name, of: line.source ?? "")
+        return series?.withKey { seriesIndex(source, kind: kind, key: $0, moment) }.map { ($0, value) }
     }
 
     /// Restores the windows of another agent's series, or of an earlier run.
@@ -1025,12 +965,12 @@ package struct FeedState: ~Copyable, Sendable {
     mutating func restore(_ kept: Line.Kept, of member: MemberID?, at moment: Moment) -> Int? {
         guard case .window(let newest) = kept.line.body, let name = kept.line.source else { return nil }
         let named = member.map { source(named: name, of: $0) } ?? tables.listedSource(named: name)
-        guard let named, !isRetired(named), tables.hasLongWindows(named.index) else { return nil }
+        guard let named, !tables.sources.isRetired(named), tables.hasLongWindows(named.index) else { return nil }
         let kind = SeriesKind.prefixed.first { newest.series == $0.prefix + name } ?? .data
         let series = SeriesName(kind == .data ? newest.series : nil, of: name)
         currentMember = member.map { Int32($0.index) } ?? -1
         defer { currentMember = -1 }
-        guard let index = seriesIndex(named, kind, series, moment),
+        guard let index = series?.withKey({ seriesIndex(named, kind: kind, key: $0, moment) }),
             tables.series[index].ring.width == newest.width.microseconds, member != nil || tables.mayRecall(index)
         else {
             return nil
@@ -1064,23 +1004,30 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Starts a run of the relayed feed, and drops everything of the previous one.
     mutating func begin(with hello: Line.Hello) {
-        remote?.begin(mostAgents: limits.members)
+        remote = remote.map { RemoteFeed(mostAgents: tables.limits.members, after: $0) }
         fleet[closings: -1] = WindowClosings()
         tables.restart(at: hello.firstSeq)
     }
 
-    /// Applies a line of the relayed agent that has no sequence number: see `RemoteFeed.apply`.
-    mutating func applyUnnumbered(_ line: Line) -> Bool { remote?.apply(line, to: &tables) ?? false }
+    /// Applies a line of the relayed agent that has no sequence number.
+    ///
+    /// - Returns: whether the descriptions of its sources have changed.
+    mutating func applyUnnumbered(_ line: Line, at moment: Moment) -> Bool {
+        let before = (tables.interval, tables.history)
+        let isNews = remote?.apply(line, to: &tables) ?? false
+        if isNews || before != (tables.interval, tables.history) { fitWindows(at: moment) }
+        return isNews
+    }
 
     /// Adds a relayed line: see `RemoteFeed.relay`.
     mutating func relay(_ relayed: RelayedLine, plain: PlainLine? = nil, at moment: Moment) {
-        remote?.relay(relayed, plain: plain, into: &tables, at: moment.now)
+        remote?.relay(relayed, plain: plain, to: &tables, at: moment.now)
     }
 
     /// Adds a plain line whose names are known; false when it needs decoding.
     @inline(__always)
     mutating func relay(_ line: PlainLine, _ bytes: UnsafeBufferPointer<UInt8>, at moment: Moment) -> Bool {
-        remote?.relay(line, bytes, into: &tables, at: moment.now) ?? false
+        remote?.relay(line, bytes, to: &tables, at: moment.now) ?? false
     }
 }
 

@@ -101,25 +101,29 @@ package struct FeedTables: ~Copyable, Sendable {
         sources.source(named: name).flatMap { sources.isRetired($0) || sources.owner(of: $0.index) >= 0 ? nil : $0 }
     }
 
-    /// Updates an endpoint's histogram; false when there is no room for it.
+    /// Updates an endpoint's histogram; false when there is no room for it, which is counted.
     ///
     /// - Parameter owner: the agent of a fleet whose source it is, by index; −1 for our own.
+    @discardableResult
     mutating func updateEndpoint(
         _ endpoint: String, of source: SourceID, owner: Int32 = -1, _ change: (inout LatencyHistogram) -> Void
     ) -> Bool {
         lastGeneration += 1
-        return endpointTable.update(
+        let isUpdated = endpointTable.update(
             endpoint, of: source.index, named: sources.name(of: source.index), owner: owner,
             atMost: owner < 0 ? .max : limits.memberEndpoints, generation: lastGeneration, change)
+        if !isUpdated { counts.refusedEndpoints += 1 }
+        return isUpdated
     }
 
     // MARK: Series
 
-    /// The series' index, added if it is new; nil when it cannot be added.
-    mutating func seriesIndex(_ source: SourceID, _ kind: SeriesKind, key: Substring?) -> Int? {
-        guard let key else { return series.find(source, kind, key: nil) ?? addSeries(source, kind, key: nil) }
-        return Array(key.utf8).withUnsafeBufferPointer {
-            series.find(source, kind, key: .init($0)) ?? addSeries(source, kind, key: $0)
+    /// The index of a series, added if it is new; nil when it cannot be added.
+    ///
+    /// - Parameter name: its name in a line; nil for a name that is no series of the source.
+    mutating func seriesIndex(_ source: SourceID, _ kind: SeriesKind, _ name: SeriesName?) -> Int? {
+        name?.withKey { key in
+            series.find(source, kind, key: key.map { .init($0) }) ?? addSeries(source, kind, key: key)
         }
     }
 
@@ -196,13 +200,32 @@ package struct FeedTables: ~Copyable, Sendable {
         }
     }
 
+    /// The `kept` line of the closed windows of a series that are kept longer than lines; nil when there are none.
+    ///
+    /// - Parameter tail: returns the last members of lines about an agent.
+    func windowsLine(
+        of index: Int, in run: String, at moment: (wall: Timestamp, feed: Timestamp), tail: (Int32) -> [UInt8]
+    ) -> [UInt8]? {
+        guard series.indices.contains(index), series[index].source >= 0, series[index].kind != .text,
+            hasLongWindows(series[index].source), isCurrent(index, at: moment.feed)
+        else { return nil }
+        let ring = series[index].ring
+        let windows = ring.held.filter { ring.isKept($0, at: moment.feed) }
+        if windows.isEmpty { return nil }
+        return ControlLine.kept(
+            time: moment.wall, run: run, windows: windows, width: ring.width,
+            names: windowNames(of: index) + tail(series[index].owner))
+    }
+
     // MARK: Gone series
 
     /// Marks the series of a source with this key as gone, because a line says so.
     mutating func markGone(_ key: String, of source: SourceID, by sequence: Int) {
         var indices = series.both(of: source, key: key)
         // Of a feed that is relayed or recorded, lines of an earlier run may come later.
-        if indices.isEmpty, isRelay, let index = seriesIndex(source, .text, key: key[...]) { indices = [index] }
+        if indices.isEmpty, isRelay, let index = seriesIndex(source, .text, SeriesName(key: key[...])) {
+            indices = [index]
+        }
         for index in indices {
             series.mark(index, -sequence)
             log.kept.remove(index)
@@ -227,12 +250,10 @@ package struct FeedTables: ~Copyable, Sendable {
         default: return false
         }
         guard let source = line.source.flatMap({ sources.source(named: $0) }),
-            let key = SeriesName.key(of: name, in: sources.name(of: source.index))
+            let key = SeriesName(name, of: sources.name(of: source.index))?.key
         else { return false }
-        return Array(key.utf8).withUnsafeBytes { key in
-            if let index = series.find(source, kind, key: key) { return series.isGone(index) }
-            return series.find(source, kind == .data ? .text : .data, key: key).map { series[$0].newest < 0 } ?? false
-        }
+        let both = series.both(of: source, key: key)
+        return (both.first { series[$0].kind == kind } ?? both.first).map { series.isGone($0) } ?? false
     }
 
     /// Marks a series as gone in a recorded feed whose earlier run said so, unless a later one has a line of it.
@@ -252,7 +273,7 @@ package struct FeedTables: ~Copyable, Sendable {
     /// - Parameters:
     ///   - now: by the clock of the agent that the feed belongs to.
     ///   - time: returns the line's time.
-    func isCurrent(_ index: Int, _ sequence: Int, at now: Timestamp, _ time: () -> Timestamp?) -> Bool {
+    private func isCurrent(_ index: Int, _ sequence: Int, at now: Timestamp, _ time: () -> Timestamp?) -> Bool {
         guard !series.isGone(index) else { return false }
         // A relayed agent knows its sources' answers, and has chosen.
         guard !isRelay, series[index].kind == .data || series[index].kind == .text else { return true }
@@ -264,6 +285,11 @@ package struct FeedTables: ~Copyable, Sendable {
         return time().map { now - $0 < longest } ?? false
     }
 
+    /// Whether the newest value of a series still says something.
+    func isCurrent(_ index: Int, at now: Timestamp) -> Bool {
+        isCurrent(index, log.kept.newest(of: index), at: now) { series[index].ring.newest?.lastTime }
+    }
+
     /// The same for a line.
     func isCurrent(_ index: Int, _ sequence: Int, at now: Timestamp, of line: [UInt8]) -> Bool {
         isCurrent(index, sequence, at: now) { line.withUnsafeBytes { LineHead($0)?.time } }
@@ -272,9 +298,7 @@ package struct FeedTables: ~Copyable, Sendable {
     /// The number of the newest of the lines below `end` that readers get as kept ones; nil for none.
     func newestKept(before end: Int, at now: Timestamp) -> Int? {
         log.kept.newest(before: end) { series, sequence in
-            isCurrent(series, sequence, at: now) {
-                log.kept.line(of: series)?.withUnsafeBytes { LineHead($0)?.time }
-            }
+            isCurrent(series, sequence, at: now) { log.newestTime(of: series) }
         }
     }
 
@@ -300,11 +324,8 @@ package struct FeedTables: ~Copyable, Sendable {
     }
 
     /// Whether a line of an earlier run is recent enough to be kept. The clock may have been ahead then.
-    func isRecent(_ line: Line, at now: Timestamp) -> Bool {
-        guard let source = line.source.flatMap({ listedSource(named: $0) }), !isFuture(line.time, now) else {
-            return false
-        }
-        return now - line.time < lookback(of: source)
+    func isRecent(_ time: Timestamp, of source: SourceID, at now: Timestamp) -> Bool {
+        !isFuture(time, now) && now - time < lookback(of: source)
     }
 
     /// How far back to look for the lines of a source in earlier runs.
@@ -337,9 +358,7 @@ package struct FeedTables: ~Copyable, Sendable {
     /// Returns the next series of a walk that has a value which still says something.
     func nextSeries(_ walk: inout FeedWalk, at time: Timestamp) -> SeriesNumbers? {
         while let index = series.next(&walk) {
-            guard let window = series[index].ring.newest,
-                isCurrent(index, log.kept.newest(of: index), at: time, { window.lastTime })
-            else { continue }
+            guard let window = series[index].ring.newest, isCurrent(index, at: time) else { continue }
             let source = sources.name(of: series[index].source)
             return SeriesNumbers(
                 source: source, kind: series[index].kind, name: source, key: series.key(of: index), value: window.last,

@@ -71,9 +71,9 @@ package struct KeptCursor: Sendable, Equatable {
         package var bytes = 64 << 10
         package var lines = Int.max
         /// Whether to return windows and lines without a number: these may be of sources that the reader does not know yet.
-        package var includesNews = true
+        let includesNews: Bool
 
-        package init() {}
+        package init(includesNews: Bool = true) { self.includesNews = includesNews }
     }
 
     /// The `kept` lines of one call.
@@ -116,16 +116,16 @@ package struct KeptCursor: Sendable, Equatable {
     /// - Returns: whether there is more room, as for the others.
     private mutating func addWindows(of state: borrowing FeedState, to batch: inout Batch) -> Bool {
         guard batch.limit.includesNews else { return true }
+        func add(_ index: Int) -> Bool {
+            state.tables.windowsLine(of: index, in: batch.run, at: batch.moment, tail: state.fleet.tail)
+                .map { batch.add($0) } ?? true
+        }
         while let index = nextWindows {
-            if let line = state.windowsLine(of: index, in: batch.run, at: batch.moment), !batch.add(line) {
-                return false
-            }
+            guard add(index) else { return false }
             nextWindows = index + 1 < state.tables.series.indices.count ? index + 1 : nil
         }
         for index in newWindows.sorted() {
-            if let line = state.windowsLine(of: index, in: batch.run, at: batch.moment), !batch.add(line) {
-                return false
-            }
+            guard add(index) else { return false }
             newWindows.remove(index)
         }
         return true

@@ -8,13 +8,8 @@ struct OwnFailures: Sendable {
         case series, endpoints, kept
     }
 
-    private struct Shortage: Sendable {
-        var count = 0
-        var last = LoopInstant(nanoseconds: 0)
-        var outage = Outage<Bool>()
-    }
-
-    private var shortages: [Limit: Shortage] = [:]
+    /// The number of refusals, and the time of the last one.
+    private var shortages: [Limit: (count: Int, last: LoopInstant, outage: Outage<Bool>)] = [:]
     /// The current failures by topic; the newest last.
     private var failures: [(topic: String, failure: Failure)] = []
 
@@ -23,9 +18,9 @@ struct OwnFailures: Sendable {
     /// - Returns: whether to report it.
     mutating func grows(_ limit: Limit, to count: Int, at now: LoopInstant) -> Bool {
         guard count > 0, count > shortages[limit]?.count ?? 0 else { return false }
-        shortages[limit, default: Shortage()].count = count
-        shortages[limit, default: Shortage()].last = now
-        return shortages[limit, default: Shortage()].outage.fail(by: true, at: now)
+        var outage = shortages[limit]?.outage ?? Outage()
+        defer { shortages[limit] = (count, now, outage) }
+        return outage.fail(by: true, at: now)
     }
 
     /// Ends the shortages of limits that have refused nothing for `time`; returns the recoveries to report, by topic.
@@ -41,14 +36,12 @@ struct OwnFailures: Sendable {
     /// - Returns: at a recovery, the newest failure that lasts.
     mutating func apply(_ body: Event.Body, about topic: String) -> Failure? {
         switch body {
-        case .error(let failure):
-            failures.removeAll { $0.topic == topic }
-            failures.append((topic, failure))
-            return nil
+        case .error(let failure): failures = failures.filter { $0.topic != topic } + [(topic, failure)]
         case .recovered:
             failures.removeAll { $0.topic == topic }
             return failures.last?.failure
-        default: return nil
+        default: break
         }
+        return nil
     }
 }

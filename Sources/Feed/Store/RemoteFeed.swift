@@ -39,8 +39,8 @@ struct RemoteFeed: Sendable {
     /// The number of the last kept line that was received, and of the last one that its `hello` announced.
     private var lastKept = 0
     private var keptSequence = 0
-    /// Its newest `agent` line.
-    private var agent: Line.Agent?
+    /// Its counts, as far as its newest `agent` line gives them.
+    private(set) var counts: StoreCounts?
     /// The agents of its fleet, if it is a hub.
     private(set) var agents: ShownAgents
     /// Whether any line named an agent of a fleet.
@@ -49,18 +49,16 @@ struct RemoteFeed: Sendable {
     private(set) var clock: Timestamp?
     private var heard: LoopInstant?
     /// Whether the connection to it is open.
-    var isConnected = false
+    var isConnected: Bool
     /// The source, series and endpoint of plain lines, by their names.
     private var names = PlainNames()
 
-    /// - Parameter mostAgents: the most agents to track, if it is a hub.
-    init(mostAgents: Int) { agents = ShownAgents(limit: mostAgents) }
-
-    /// Starts another run, of which nothing is known yet.
-    mutating func begin(mostAgents: Int) {
-        let (isConnected, heard) = (isConnected, heard)
-        self = RemoteFeed(mostAgents: mostAgents)
-        (self.isConnected, self.heard) = (isConnected, heard)
+    /// - Parameters:
+    ///   - mostAgents: the most agents to track, if it is a hub.
+    ///   - old: its run before this one.
+    init(mostAgents: Int, after old: RemoteFeed? = nil) {
+        agents = ShownAgents(limit: mostAgents)
+        (isConnected, heard) = (old?.isConnected ?? false, old?.heard)
     }
 
     /// Records that lines arrived.
@@ -117,12 +115,10 @@ struct RemoteFeed: Sendable {
     /// Adds a line unchanged, or without parts that some readers could not read, unless it is here already.
     ///
     /// - Parameter plain: the line as a plain one, if it is one.
-    mutating func relay(
-        _ relayed: RelayedLine, plain: PlainLine? = nil, into tables: inout FeedTables, at now: LoopInstant
-    ) {
-        let line = relayed.line
+    mutating func relay(_ new: RelayedLine, plain: PlainLine? = nil, to tables: inout FeedTables, at now: LoopInstant) {
+        let line = new.line
         guard let sequence = line.seq, sequence >= tables.log.nextSequence, sequence < .max else { return }
-        guard let bytes = line.flaws.isEmpty ? relayed.bytes : LineMending.mended(relayed) else {
+        guard let bytes = line.flaws.isEmpty ? new.bytes : LineMending.mended(new) else {
             return skip(through: sequence, in: &tables)
         }
         (lastSequence, keptEnd) = (sequence, 0)
@@ -145,14 +141,13 @@ struct RemoteFeed: Sendable {
     /// connection was away.
     ///
     /// - Returns: whether it is to be kept instead.
-    mutating func receive(
-        _ kept: Line.Kept, _ sequence: Int, into tables: inout FeedTables, at now: LoopInstant
-    ) -> Bool {
+    mutating func receive(_ kept: Line.Kept, _ sequence: Int, to tables: inout FeedTables, at now: LoopInstant) -> Bool
+    {
         let end = keptEnd
         guard sequence < end else { return false }
         lastKept = sequence
         guard sequence >= tables.log.nextSequence else { return true }
-        relay(RelayedLine(kept.line, bytes: kept.bytes), into: &tables, at: now)
+        relay(RelayedLine(kept.line, bytes: kept.bytes), to: &tables, at: now)
         keptEnd = end
         return false
     }
@@ -175,7 +170,9 @@ struct RemoteFeed: Sendable {
             if data.valuePointer != nil { (tables.newestReport, tables.newestPointer) = (sequence, sequence) }
             guard let source = tables.remoteSource(line.source, at: time) else { return nil }
             var meaning = PlainNames.Meaning(source: source)
-            let index = series(of: source, data.value == nil ? .text : .data, data.series, in: &tables)
+            // A name that does not start with its source's is from no agent.
+            let name = SeriesName(data.series, of: tables.sources.name(of: source.index))
+            let index = tables.seriesIndex(source, data.value == nil ? .text : .data, name)
             if data.value == nil { meaning.text = index } else { meaning.series = index }
             meaning.isRefused = index == nil
             if let index, let word = data.word {
@@ -188,8 +185,8 @@ struct RemoteFeed: Sendable {
             tables.newestAnswer = sequence
             guard let source = tables.remoteSource(line.source, at: time) else { return nil }
             let endpoint = LineEncoder.cut(sample.endpoint)
-            updateEndpoint(endpoint, of: source, in: &tables) { _ in }
-            let index = series(of: source, .latency, nil, in: &tables)
+            tables.updateEndpoint(endpoint, of: source) { _ in }
+            let index = tables.seriesIndex(source, .latency, .own)
             let meaning = PlainNames.Meaning(
                 source: source, series: index, endpoint: tables.endpointTable.index(of: endpoint, source: source.index),
                 isConfirmation: sample.status == 304, isRefused: index == nil)
@@ -199,7 +196,7 @@ struct RemoteFeed: Sendable {
             tables.newestReport = sequence
             guard let source = tables.remoteSource(line.source, at: time) else { return nil }
             if isCounted, let endpoint = failure.endpoint {
-                updateEndpoint(LineEncoder.cut(endpoint), of: source, in: &tables) { $0.recordErrors() }
+                tables.updateEndpoint(LineEncoder.cut(endpoint), of: source) { $0.recordErrors() }
             }
             if tables.sources.isNews(sequence, of: source) {
                 tables.sources.fail(source, by: SourceFailure(failure, at: time), at: time)
@@ -209,10 +206,7 @@ struct RemoteFeed: Sendable {
             guard let source = tables.remoteSource(line.source, at: time) else { return nil }
             confirm(source, at: time, sequence, in: &tables)
             for key in progress.gone { tables.markGone(key, of: source, by: sequence) }
-            if let items = progress.items, let index = series(of: source, .count, nil, in: &tables) {
-                record(Double(items), in: index, at: time, sequence, to: &tables)
-                tables.log.kept.mark(index, sequence: sequence)
-            }
+            if let items = progress.items { record(Double(items), .count, of: source, at: time, sequence, to: &tables) }
         case .recovered:
             tables.newestReport = sequence
             guard let source = tables.remoteSource(line.source, at: time), tables.sources.isNews(sequence, of: source)
@@ -223,34 +217,28 @@ struct RemoteFeed: Sendable {
             // It adds no source.
             if line.agent == nil { tables.memory = sample }
             guard let source = line.source.flatMap({ tables.sources.source(named: $0) }) else { return nil }
-            if let index = series(of: source, .memory, nil, in: &tables) {
-                record(Double(sample.resident), in: index, at: time, sequence, to: &tables)
-                tables.log.kept.mark(index, sequence: sequence)
-            }
+            record(Double(sample.resident), .memory, of: source, at: time, sequence, to: &tables)
             if tables.sources.state(of: source) == .starting {
                 tables.sources.setState(.ok, of: source, time)
                 tables.sources.hear(from: source, at: clock ?? time)
             }
         case .agent(let said):
             guard line.agent == nil else { break }
-            agent = said
+            var counts = StoreCounts()
+            (counts.data, counts.readers, counts.gaps, counts.late) = (said.events, said.readers, said.gaps, said.late)
+            (counts.series, counts.refusedSeries, counts.refusedEndpoints) =
+                (said.series, said.refusedSeries, said.refusedEndpoints)
+            self.counts = counts
             tables.agent = AgentSample(loopLag: said.loopLag, cpu: said.cpu)
         default: break  // says nothing of a source of the agent's
         }
         return nil
     }
 
-    /// Updates an endpoint's histogram.
-    private func updateEndpoint(
-        _ endpoint: String, of source: SourceID, in tables: inout FeedTables, _ change: (inout LatencyHistogram) -> Void
-    ) {
-        if !tables.updateEndpoint(endpoint, of: source, change) { tables.counts.refusedEndpoints += 1 }
-    }
-
     /// Adds a plain line whose names are known; false when it needs decoding.
     @inline(__always)
     mutating func relay(
-        _ line: PlainLine, _ bytes: UnsafeBufferPointer<UInt8>, into tables: inout FeedTables, at now: LoopInstant
+        _ line: PlainLine, _ bytes: UnsafeBufferPointer<UInt8>, to tables: inout FeedTables, at now: LoopInstant
     ) -> Bool {
         guard line.sequence >= tables.log.nextSequence else { return true }
         if line.kind == .window {
@@ -275,9 +263,12 @@ struct RemoteFeed: Sendable {
         _ value: Double?, _ kind: PlainLine.Kind, _ meaning: PlainNames.Meaning, _ time: Timestamp, _ sequence: Int,
         to tables: inout FeedTables, hasWord: Bool = false
     ) {
-        if let value, let index = meaning.series { record(value, in: index, at: time, sequence, to: &tables) }
         if let index = value == nil ? meaning.text : meaning.series {
-            tables.series.mark(index, sequence)
+            if let value {
+                record(value, in: index, at: time, sequence, to: &tables)
+            } else {
+                tables.series.mark(index, sequence)
+            }
             if !hasWord, tables.series[index].hasWords {
                 _ = tables.series.follow(nil, in: index, at: time, since: nil)
             }
@@ -298,17 +289,6 @@ struct RemoteFeed: Sendable {
         tables.sources.hear(from: source, at: clock ?? time, answered: clock ?? time)
     }
 
-    /// The index of a series; nil when there is no room for it.
-    ///
-    /// - Parameter name: the name of an event's series. One that does not start with its source's name is from no
-    ///   agent, and has no series.
-    private func series(
-        of source: SourceID, _ kind: SeriesKind, _ name: String?, in tables: inout FeedTables
-    ) -> Int? {
-        guard let name = SeriesName(name, of: tables.sources.name(of: source.index)) else { return nil }
-        return tables.seriesIndex(source, kind, key: name.key)
-    }
-
     /// Records a value of a series whose windows arrive as lines.
     @inline(__always)
     func record(_ value: Double, in index: Int, at time: Timestamp, _ sequence: Int, to tables: inout FeedTables) {
@@ -317,6 +297,16 @@ struct RemoteFeed: Sendable {
             tables.series[index].ring.flush(now: clock) { _ in }
             _ = tables.series.record(value, in: index, at: time, sequence: sequence, now: clock)
         }
+    }
+
+    /// Records the value of a line in the source's own series of a kind.
+    private func record(
+        _ value: Double, _ kind: SeriesKind, of source: SourceID, at time: Timestamp, _ sequence: Int,
+        to tables: inout FeedTables
+    ) {
+        guard let index = tables.seriesIndex(source, kind, .own) else { return }
+        record(value, in: index, at: time, sequence, to: &tables)
+        tables.log.kept.mark(index, sequence: sequence)
     }
 
     @inline(__always)
@@ -329,20 +319,6 @@ struct RemoteFeed: Sendable {
             writer.raw(line)
             writer.byte(UInt8(ascii: "\n"))
             return writer
-        }
-    }
-
-    // MARK: Metrics
-
-    /// Its counts, as far as its newest `agent` line gives them.
-    var counts: StoreCounts? {
-        agent.map { agent in
-            var counts = StoreCounts()
-            (counts.data, counts.readers, counts.gaps, counts.late) =
-                (agent.events, agent.readers, agent.gaps, agent.late)
-            (counts.series, counts.refusedSeries, counts.refusedEndpoints) =
-                (agent.series, agent.refusedSeries, agent.refusedEndpoints)
-            return counts
         }
     }
 

@@ -115,14 +115,15 @@ package struct SeriesTable: Sendable {
         @inline(__always) _modify { yield &entries[index] }
     }
 
-    /// Records a value in the windows of a series: see `WindowRing.record`.
+    /// Records a value in the windows of a series, whose newest line it is in: see `WindowRing.record`.
     ///
     /// Every value comes here: through the subscript, it would cost an allocation.
     @inline(__always)
     mutating func record(
         _ value: Double, in index: Int, at time: Timestamp, sequence: Int, now: Timestamp
     ) -> WindowRing.Outcome {
-        entries[index].ring.record(value, time: time, sequence: sequence, now: now)
+        entries[index].newest = sequence
+        return entries[index].ring.record(value, time: time, sequence: sequence, now: now)
     }
 
     /// The key of series `index`, which must exist; nil for a source's own series.
@@ -252,7 +253,7 @@ package struct SeriesTable: Sendable {
 
     // MARK: Gone series
 
-    /// Records that line `sequence` is the newest of a series, or says that it is gone if negative.
+    /// Records that line `sequence`, without a value, is the newest of a series, or says that it is gone if negative.
     @inline(__always)
     mutating func mark(_ index: Int, _ sequence: Int) { entries[index].newest = sequence }
 
