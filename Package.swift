@@ -34,7 +34,8 @@ let quick: [SwiftSetting] =
     ? [
         .unsafeFlags(
             [
-                "-Osize", "-assert-config", "Debug", "-whole-module-optimization", "-num-threads", "2",
+                "-Osize", "-assert-config", "Debug", "-disable-batch-mode", "-whole-module-optimization",
+                "-num-threads", "2",
                 "-emit-module-separately-wmo",
             ],
             .when(configuration: .debug))
