@@ -224,7 +224,6 @@ package struct FleetMember: Sendable {
     /// Starts the run of this message, which the lines that follow belong to, even without a `hello`.
     mutating func hear(of message: StreamMessage) {
         self.message = message.sequence
-        state.refusedRun = nil
         if state.link == .unfit { state.link = .none }
         hear(of: message.run)
     }

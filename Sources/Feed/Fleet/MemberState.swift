@@ -44,7 +44,7 @@ package struct MemberState: Sendable {
     package var link = Link.none
     /// The time during which its lines do not come or are refused, by the reasons.
     var outage = Outage<String>()
-    /// The run that a broker carries and that is refused.
+    /// The run that is refused, of those that a broker carries.
     package var refusedRun: String?
     /// Whether someone asked to forget it.
     package var isDismissed = false

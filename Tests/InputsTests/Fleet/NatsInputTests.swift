@@ -1088,6 +1088,7 @@ import Testing
             try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
             #expect(try await fleet.values() == [1])
             #expect(try await fleet.errors().count == 1)
+            #expect(try await fleet.lines().count { if case .recovered = $0.body { true } else { false } } == 1)
         }
     }
 }
