@@ -38,7 +38,6 @@ package final class MemoryStream: Sendable {
     package var sent: [NatsMessage] { state.withLock(\.sent) }
     /// The duplicate window is over for all that there is.
     package func forgetIDs() { state.withLock { $0.ids = [:] } }
-    package func remember(_ id: String) { state.withLock { $0.ids[id] = $0.next } }
     package func removeAll() { state.withLock { $0.stored = [] } }
 
     /// When messages are stored from now on, in nanoseconds since 1970.

@@ -162,23 +162,6 @@ import Testing
         #expect(messages[0].subject == "catwatch.v1.web1" && messages[0].expected == 0)
     }
 
-    @Test func aFeedOfFewLinesMakesFiveMessagesASecondAtMost() async throws {
-        let stream = MemoryStream()
-        try await Self.publish(to: MemoryBroker(stream)) { agent in
-            for round in 0..<100 {
-                await agent.stage.publish(1)
-                try await agent.stage.loop.sleep(for: .milliseconds(10))
-                // The first one at once.
-                if round == 0 { #expect(stream.stored.count == 1) }
-            }
-            #expect(stream.stored.count == 5)
-            try await agent.stage.loop.sleep(for: .seconds(10))
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .milliseconds(1))
-            #expect(stream.stored.count == 7)
-        }
-    }
-
     @Test func aFeedOfManyLinesMakesMessagesOfAQuarterOfAMiB() async throws {
         let stream = MemoryStream()
         try await Self.publish(to: MemoryBroker(stream)) { agent in
@@ -259,28 +242,6 @@ import Testing
         #expect(numbers.missed.isEmpty && numbers.kept == Array(1...numbers.kept.count), "\(numbers)")
     }
 
-    @Test func keptLinesAreAtMostAThousandOrATenth() async throws {
-        let stream = MemoryStream()
-        try await Self.publish(to: MemoryBroker(stream), logCapacity: 1 << 20) { agent in
-            try await Self.publishSeries(3_500, agent.stage)
-            try await Self.publish(80, times: 10, text: 1_000, agent.stage)
-            func count() throws -> [Int] { try Self.kept(stream.stored).flatMap(\.self) }
-            try await agent.stage.loop.sleep(for: .seconds(70))
-            #expect(try count() == Array(1...1_000))
-            try await Self.publish(1_000, times: 15, agent.stage)
-            try await agent.stage.loop.sleep(for: .seconds(900))
-            #expect(try count() == Array(1...2_500))
-            // Each message has room for other lines as well.
-            #expect(try Self.kept(stream.stored).allSatisfy { $0.count < 1_000 })
-            try await agent.stage.loop.sleep(for: .seconds(900))
-            #expect(try count() == Array(1...3_500))
-            // Then from the start.
-            try await agent.stage.loop.sleep(for: .seconds(900))
-            #expect(try count() == Array(1...3_500) + Array(1...1_000))
-        }
-        #expect(try Self.numbers(stream.stored).missed.isEmpty)
-    }
-
     @Test func windowsAndLinesOfAnEarlierRunArePublishedToo() async throws {
         let stream = MemoryStream()
         try await Self.publish(to: MemoryBroker(stream), logCapacity: 1 << 16) { agent in
@@ -300,6 +261,11 @@ import Testing
             let kept = try stream.stored.flatMap { try Self.lines($0) }.compactMap {
                 if case .kept(let kept) = $0.body { kept } else { nil }
             }
+            // Values are worth more.
+            let first = try stream.stored.map { try Self.lines($0) }.compactMap { lines in
+                lines.firstIndex { if case .kept(let kept) = $0.body { !kept.windows.isEmpty } else { false } }
+            }
+            #expect(!first.isEmpty && first.allSatisfy { $0 > 2 })
             // A window a minute; those of the newest round.
             #expect(kept.last { !$0.windows.isEmpty }?.windows.count ?? 0 > 1)
             #expect(
@@ -308,17 +274,6 @@ import Testing
                 })
         }
         #expect(try Self.numbers(stream.stored).missed.isEmpty)
-    }
-
-    @Test func whoWantsALineAMessageGetsNoKeptLines() async throws {
-        let stream = MemoryStream()
-        var settings = Self.settings
-        settings.sendsLines = true
-        try await Self.publish(to: MemoryBroker(stream), settings, logCapacity: 1 << 16) { agent in
-            try await Self.publishSeries(50, agent.stage)
-            try await agent.stage.loop.sleep(for: .seconds(1_000))
-        }
-        #expect(try Self.kept(stream.stored).isEmpty)
     }
 
     @Test func aChangeOfSourcesIsToldAtOnce() async throws {
@@ -340,32 +295,6 @@ import Testing
         #expect(stats.sources.map(\.source).contains("other"))
     }
 
-    @Test func aLineThatFitsNoMessageIsAGapAndOneError() async throws {
-        let stream = MemoryStream()
-        let told = try await Self.publish(to: MemoryBroker(stream, mostMessage: 8 << 10)) { agent in
-            for length in [10, 4_000, 10, 3_000, 2_000] {
-                await agent.stage.publish(2, text: length)
-                try await agent.stage.loop.sleep(for: .seconds(1))
-            }
-            for _ in 0..<2 {
-                let data = Bytes("\"\(String(repeating: "x", count: 9_000))\"".utf8)
-                await agent.stage.store.publish([
-                    Event(
-                        time: agent.stage.wall.now, source: agent.stage.source, body: .data(Datum(value: 1, data: data))
-                    )
-                ])
-            }
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .seconds(1))
-        }
-        let numbers = try Self.numbers(stream.stored)
-        // The error of the first comes between the two.
-        #expect(numbers.missed == [11, 13], "\(numbers)")
-        #expect(numbers.kept.filter { $0 <= 13 } == Array(1...10) + [12])
-        #expect(told.errors.count == 1 && told.errors[0].contains("line 11 of"))
-        #expect(stream.stored.allSatisfy { $0.payload.count < 8 << 10 })
-    }
-
     @Test func aStreamThatTakesLessGetsSmallerMessages() async throws {
         let stream = MemoryStream()
         let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
@@ -383,72 +312,6 @@ import Testing
         #expect(told.errors.count == 1)
         // What was not taken is not sent again as it was.
         #expect(Set(stream.sent.map(\.id)).count == stream.sent.count)
-    }
-
-    @Test func thatTheStreamTakesNoLineOfThatLengthIsToldOnce() async throws {
-        let stream = MemoryStream()
-        let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .seconds(1))
-            stream.setUp { $0.mostMessage = 1_000 }
-            for _ in 0..<5 {
-                await agent.stage.publish(1, text: 2_000)
-                try await agent.stage.loop.sleep(for: .seconds(1))
-            }
-        }
-        let numbers = try Self.numbers(stream.stored)
-        #expect(numbers.missed.count == 5 && told.errors.count == 1, "\(numbers), \(told.errors)")
-        // And that it goes on.
-        #expect((numbers.kept + numbers.missed).sorted() == Array(1...8) && told.recoveries == 1)
-    }
-
-    @Test func aGapThatDoesNotFitWaitsUntilItDoes() async throws {
-        let stream = MemoryStream()
-        let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .seconds(1))
-            stream.setUp { $0.mostMessage = 50 }
-            let before = stream.sent.count
-            await agent.stage.publish(3)
-            try await agent.stage.loop.sleep(for: .seconds(100))
-            #expect(stream.sent.count - before < 30)
-            #expect(await agent.stage.agentLine()?.outputs.first?.state.hasPrefix("retrying: ") == true)
-            stream.setUp { $0.mostMessage = nil }
-            try await agent.stage.loop.sleep(for: .seconds(40))
-        }
-        let numbers = try Self.numbers(stream.stored)
-        #expect(!numbers.missed.isEmpty && told.errors.count == 2 && told.recoveries == 1, "\(told.errors)")
-        #expect((numbers.kept + numbers.missed).sorted() == Array(1...(numbers.kept.max() ?? 0)), "\(numbers)")
-    }
-
-    @Test func whatTheStreamTakesIsKnownBeforehand() async throws {
-        let stream = MemoryStream()
-        stream.setUp { $0.mostMessage = 8 << 10 }
-        let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
-            for _ in 0..<5 { await agent.stage.publish(10, text: 1_500) }
-            try await agent.stage.loop.sleep(for: .seconds(1))
-        }
-        #expect(try Self.numbers(stream.stored).kept == Array(1...50))
-        #expect(told.bodies.isEmpty && stream.sent.count == stream.stored.count)
-    }
-
-    /// Not even a `gap`.
-    @Test(arguments: [(1_000, nil), (1 << 20, 1_000), (1 << 20, 4_000)] as [(Int, Int?)])
-    func whereNothingFitsThatIsTold(_ payload: Int, _ message: Int?) async throws {
-        let stream = MemoryStream()
-        stream.setUp { $0.mostMessage = message }
-        let told = try await Self.publish(to: MemoryBroker(stream, mostMessage: payload)) { agent in
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .seconds(100))
-            #expect(stream.sent.isEmpty)
-            stream.setUp { $0.mostMessage = nil }
-            try await agent.stage.loop.sleep(for: .seconds(40))
-            #expect(stream.stored.isEmpty == (message == nil))
-        }
-        let limit = min(payload, message ?? payload)
-        #expect(
-            told.errors.first == "nats: max_payload or max_msg_size of \(limit) is too little; let both be 2 MB"
-                && told.errors.count { $0.contains("too little") } == 1)
     }
 
     @Test func statsOfManySourcesFitAMessage() async throws {
@@ -605,37 +468,6 @@ import Testing
         #expect(told.errors == ["nats: it is unreachable"] && told.recoveries == 1)
     }
 
-    @Test func anElectionIsNoErrorIfItIsShort() async throws {
-        let stream = MemoryStream()
-        let trouble = Trouble()
-        let told = try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at)) { agent in
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .seconds(1))
-            trouble.set(.nobody, at: [.publish])
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .milliseconds(1))
-            trouble.set(nil)
-            try await agent.stage.loop.sleep(for: .seconds(10))
-        }
-        #expect(told.bodies.isEmpty)
-        #expect(try Self.numbers(stream.stored).kept == [1, 2])
-    }
-
-    @Test func aConnectionThatIsLostIsMadeAnewAtOnce() async throws {
-        let stream = MemoryStream()
-        let trouble = Trouble()
-        try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at)) { agent in
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .seconds(1))
-            trouble.set(.lost, at: [.publish], once: true)
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .microseconds(10))
-            #expect(try Self.numbers(stream.stored).kept == [1, 2])
-            // It was looked at before.
-            #expect(trouble.count(of: .stream) == 1)
-        }
-    }
-
     @Test func aStreamThatCouldNotBeLookedAtIsLookedAtAgain() async throws {
         let stream = MemoryStream()
         stream.setUp { $0.mostMessage = 8 << 10 }
@@ -663,29 +495,6 @@ import Testing
                 agent.stage.worker.time = nil
             }
         }
-    }
-
-    /// Others may still be behind it: what they say of the subject is not believed for a second.
-    @Test func aServerThatIsBehindIsGivenTime() async throws {
-        let stream = MemoryStream()
-        let trouble = Trouble()
-        let told = try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at)) { agent in
-            for _ in 0..<5 {
-                await agent.stage.publish(1)
-                try await agent.stage.loop.sleep(for: .seconds(1))
-            }
-            let looks = trouble.count(of: .last)
-            // As an older state of it would look.
-            stream.remake()
-            var other = NatsMessage(subject: "catwatch.v1.web1", stream: "CATWATCH")
-            other.id = "x-1"
-            try stream.publish(other)
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .milliseconds(700))
-            #expect(2...4 ~= trouble.count(of: .last) - looks && agent.told.value.errors.isEmpty)
-            try await agent.stage.loop.sleep(for: .seconds(1))
-        }
-        #expect(told.errors.count { $0.contains("conflict") } == 1)
     }
 
     /// However long an outage was: servers that are there again are found soon, and the next outage is a new one.
@@ -726,78 +535,6 @@ import Testing
         #expect(host == "abX:" + String(repeating: "y", count: 54))
     }
 
-    @Test func whatIsWrongWithTheStreamIsToldBeforeAnythingIsSent() async throws {
-        let stream = MemoryStream(subjects: ["other.*", "catwatch.v2.>"])
-        let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .seconds(100))
-            #expect(stream.sent.isEmpty)
-            stream.setUp { $0.subjects.append(NatsSubject.all) }
-            try await agent.stage.loop.sleep(for: .seconds(40))
-        }
-        #expect(
-            told.errors == ["nats: stream CATWATCH takes other.*, catwatch.v2.>, and not catwatch.v1.web1"]
-                && told.recoveries == 1)
-    }
-
-    /// Nobody answers then who asks for a last message, and no server says why.
-    @Test func aStreamThatShowsNoLastMessageIsToldOfInWords() async throws {
-        let stream = MemoryStream()
-        stream.setUp { $0.allowsDirect = false }
-        let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .seconds(40))
-            #expect(stream.sent.isEmpty)
-            stream.setUp { $0.allowsDirect = true }
-            try await agent.stage.loop.sleep(for: .seconds(40))
-        }
-        #expect(
-            told.errors == ["nats: stream CATWATCH has no allow_direct, by which an agent sees its own last message"]
-                && told.recoveries == 1)
-    }
-
-    /// An election and a stream that was deleted look the same for a while.
-    @Test func whyNobodyTakesAMessageIsAskedForOnceThatHasLasted() async throws {
-        let stream = MemoryStream()
-        let trouble = Trouble()
-        let told = try await Self.publish(
-            to: MemoryBroker(stream) { call in
-                let there = trouble.at(call)
-                return call == .stream
-                    ? there.map { _ in .before(NatsFault(.absent, "there is no such stream")) } : there
-            }
-        ) { agent in
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .seconds(1))
-            trouble.set(.nobody, at: [.publish, .stream])
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .seconds(15))
-            #expect(await agent.stage.agentLine()?.outputs.first?.state == "retrying: it is nobody")
-            try await agent.stage.loop.sleep(for: .seconds(15))
-            #expect(await agent.stage.agentLine()?.outputs.first?.state == "retrying: there is no such stream")
-            #expect(trouble.count(of: .stream) < 4)
-            trouble.set(nil)
-            try await agent.stage.loop.sleep(for: .seconds(40))
-        }
-        #expect(told.errors == ["nats: it is nobody", "nats: there is no such stream"] && told.recoveries == 1)
-        #expect(try Self.numbers(stream.stored).missed.isEmpty)
-    }
-
-    @Test func aStreamThatIsThereIsNotAskedForAllTheTime() async throws {
-        let stream = MemoryStream()
-        let trouble = Trouble()
-        try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at)) { agent in
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .seconds(1))
-            trouble.set(.nobody, at: [.publish])
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .seconds(100))
-            // Once at the start, and every 20 s.
-            #expect(5...6 ~= trouble.count(of: .stream))
-            trouble.set(nil)
-        }
-    }
-
     /// Others' may have taken their place meanwhile.
     @Test(arguments: [NatsFault.Kind.refused, .denied])
     func credentialsThatAreRefusedAreShownAnew(_ kind: NatsFault.Kind) async throws {
@@ -820,31 +557,6 @@ import Testing
         }
         #expect(told.errors == ["nats: it is \(kind)"] && told.recoveries == 1)
         #expect(connects.withLock(\.self) == 2 && stream.stored.count >= 2)
-    }
-
-    @Test func aMessageThatTheStreamKnewBeforeGetsAnotherName() async throws {
-        let stream = MemoryStream()
-        stream.remember("p1-1")
-        let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .seconds(1))
-        }
-        #expect(told.errors == ["nats: the stream knew message p1-1 before it was sent; it gets another name"])
-        #expect(try Self.numbers(stream.stored).kept == [1, 2, 3] && stream.stored.first?.id == "p1-2")
-        #expect(told.recoveries == 1)
-    }
-
-    @Test func aStreamThatKnowsAllNamesIsNotAskedAllTheTime() async throws {
-        let stream = MemoryStream()
-        for number in 1...500 { stream.remember("p1-\(number)") }
-        let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .seconds(10))
-            #expect(stream.sent.count < 20)
-            let state = await agent.stage.agentLine()?.outputs.first?.state
-            #expect(state?.hasPrefix("retrying: the stream knew message p1-") == true)
-        }
-        #expect(told.errors.count { $0.contains("another name") } == 3, "\(told.errors)")
     }
 
     private static func taken(_ flag: borrowing Mutex<Bool>) -> Bool {
@@ -1166,21 +878,6 @@ import Testing
         }
     }
 
-    @Test func aStreamThatSaysOneThingAndShowsAnotherIsNotAskedWithoutAPause() async throws {
-        let trouble = Trouble()
-        let told = try await Self.publish(to: MemoryBroker(MemoryStream(), trouble: trouble.at)) { agent in
-            trouble.set(.sequenceConflict, at: [.publish])
-            await agent.stage.publish(1)
-            try await agent.stage.loop.sleep(for: .seconds(60))
-            #expect((4...20).contains(trouble.count(of: .publish)), "\(trouble.count(of: .publish))")
-        }
-        #expect(
-            told.errors == [
-                "nats: the stream says that it has another last message than the one it gives",
-                "nats: the last 2 lines were not published",
-            ])
-    }
-
     @Test func whatTakesLongIsPublishedWhole() async throws {
         let stream = MemoryStream()
         var settings = Self.settings
@@ -1234,13 +931,5 @@ import Testing
             }
         }
         #expect(told.errors.last == "nats: the last \(count) lines were not published", "\(told.errors)")
-    }
-
-    @Test func nothingIsSaidOfAFeedThatIsNotKnownYet() async throws {
-        let stream = MemoryStream()
-        try await Self.publish(to: MemoryBroker(stream), isRelay: true) { agent in
-            try await agent.stage.loop.sleep(for: .seconds(200))
-        }
-        #expect(stream.sent.isEmpty)
     }
 }

@@ -155,7 +155,7 @@ import Testing
         #expect(stage.go(try Self.lines(4...5)) == .wait(until: begun.advanced(by: .milliseconds(200))))
         // More of them change nothing.
         #expect(stage.go(try Self.lines(6...6)) == .wait(until: begun.advanced(by: .milliseconds(200))))
-        #expect(stage.sent.count == 1)
+        #expect(stage.sent.count == 1 && stage.steps.missing(of: "r1", through: 6) == 3)
         stage.pass(.milliseconds(190))
         #expect(stage.go() == .wait(until: begun.advanced(by: .seconds(60))))
         #expect(stage.sent.count == 2 && Self.numbers(stage.sent.last) == "4-6" && stage.sent.last?.expected == 1)
@@ -180,9 +180,10 @@ import Testing
         #expect(stage.steps.missing(of: "r2", through: 4) == 3)
     }
 
-    @Test func linesThatAreMoreThanAMessageHasGoOnInTheNextOne() throws {
+    @Test(arguments: [(16 << 10, nil), (1 << 20, 16 << 10)] as [(Int, Int?)])
+    func linesThatAreMoreThanAMessageHasGoOnInTheNextOne(_ most: Int, _ mostMessage: Int?) throws {
         var stage = Stage()
-        stage.most = 16 << 10
+        (stage.most, stage.stream.mostMessage) = (most, mostMessage)
         let begun = stage.now
         let step = stage.go(try Self.lines(1...50, length: 1_000))
         #expect(step == .wait(until: begun.advanced(by: .milliseconds(200))))
@@ -286,6 +287,28 @@ import Testing
         #expect(stage.steps.missing(of: "r1", through: 5) == 1)
     }
 
+    @Test func aMessageWhoseAnswerWasLostIsFoundAndNotSentAgain() throws {
+        var stage = Stage()
+        stage.go(try Self.lines(1...1))
+        stage.pass(.seconds(1))
+        stage.faults = [.silent, .sequenceConflict]
+        stage.go(try Self.lines(2...2))
+        stage.last = NatsStored(sequence: 2, id: "p1-2", host: "h1")
+        stage.go()
+        #expect(stage.sent.count == 3 && stage.steps.missing(of: "r1", through: 2) == 0 && stage.steps.state == "ok")
+    }
+
+    @Test func pausesBecomeLongerUntilAMessageIsStored() throws {
+        var stage = Stage()
+        stage.faults = Array(repeating: .other, count: 10)
+        let pauses = (0..<10).map { _ in stage.go() }
+        #expect(pauses.contains { !Self.isPause($0, atMost: .seconds(10)) })
+        stage.go()
+        stage.pass(.seconds(1))
+        stage.faults = [.other]
+        #expect(Self.isPause(stage.go(try Self.lines(1...1)), atMost: .seconds(1)))
+    }
+
     @Test func aLostConnectionIsMadeAnewAtOnceAndThenAfterAPause() throws {
         var stage = Stage()
         stage.go(try Self.lines(1...3))
@@ -320,21 +343,29 @@ import Testing
         #expect(stage.news().count == 1 && Self.numbers(stage.sent.last) == "4-4")
     }
 
-    @Test func aStreamThatIsNotFitIsCheckedAgainBeforeAnythingIsSent() {
-        for change in [{ $0.subjects = [] }, { $0.allowsDirect = false }, { $0.mostMessage = 4_700 }]
-            as [(inout NatsStream) -> Void]
-        {
-            var stage = Stage()
-            change(&stage.stream)
-            for _ in 0..<3 {
-                #expect(Self.isPause(stage.go(), atMost: .seconds(30)) && stage.performed.contains(.check))
-                #expect(stage.steps.state.hasPrefix("retrying: "))
-            }
-            stage.stream = NatsStream()
-            stage.stream.subjects = [NatsSubject.all]
-            stage.go()
-            #expect(stage.news().count == 2 && stage.sent.count == 1)
+    private static let unfit: [(change: @Sendable (inout Stage) -> Void, text: String)] = [
+        ({ $0.stream.subjects = ["a"] }, "stream CATWATCH takes a, and not catwatch.v1.web1"),
+        (
+            { $0.stream.allowsDirect = false },
+            "stream CATWATCH has no allow_direct, by which an agent sees its own last message"
+        ),
+        (
+            { $0.stream.mostMessage = 4_700 },
+            "max_payload or max_msg_size of 4700 is too little; let both be 2 MB"
+        ), ({ $0.most = 1_000 }, "max_payload or max_msg_size of 1000 is too little; let both be 2 MB"),
+    ]
+
+    @Test(arguments: unfit.indices)
+    func aStreamThatIsNotFitIsCheckedAgainBeforeAnythingIsSent(_ index: Int) {
+        var stage = Stage()
+        Self.unfit[index].change(&stage)
+        for _ in 0..<3 {
+            #expect(Self.isPause(stage.go(), atMost: .seconds(30)) && stage.performed.contains(.check))
+            #expect(stage.steps.state == "retrying: \(Self.unfit[index].text)" && stage.sent.isEmpty)
         }
+        (stage.stream, stage.most) = (Stage().stream, 1 << 20)
+        stage.go()
+        #expect(stage.news() == ["nats: \(Self.unfit[index].text)", "recovered after 3"] && stage.sent.count == 1)
     }
 
     /// As of one that nobody may look at: it is published to all the same.
@@ -364,6 +395,7 @@ import Testing
         stage.go()
         #expect(stage.sent.suffix(3).map(Self.numbers) == ["4-4", "4-4", "4-4"])
         #expect(stage.steps.missing(of: "r1", through: 4) == 0)
+        #expect(stage.news() == ["nats: it is tooLarge", "recovered after 1"])
     }
 
     @Test(arguments: [false, true])
@@ -415,7 +447,9 @@ import Testing
             stage.go()
             #expect(stage.sent.count == most + 1)
         }
-        #expect(stage.news().count { $0.contains("it gets another name") } == 5)
+        let news = stage.news()
+        #expect(news.count { $0.contains("it gets another name") } == 5)
+        #expect(news.contains("nats: the stream says that it has another last message than the one it gives"))
     }
 
     // MARK: Fleets, and the end
