@@ -61,6 +61,12 @@ package struct EventBatch: Sendable {
 
     package init() {}
 
+    /// - Parameter capacity: the number of events to have room for.
+    package init(capacity: Int) {
+        records.reserveCapacity(capacity)
+        others.reserveCapacity(capacity)
+    }
+
     package init(_ events: [Event]) {
         records.reserveCapacity(events.count)
         for event in events { add(event) }

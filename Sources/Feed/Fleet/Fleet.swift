@@ -31,6 +31,9 @@ struct Fleet: Sendable {
         @inline(__always) _modify { if owner < 0 { yield &own } else { yield &members[Int(owner)].closings } }
     }
 
+    /// Checks whether windows of our own feed have ended; through `closings`, this would cost an allocation.
+    mutating func notice(_ wall: Timestamp, width: Int64) -> Bool { own.notice(wall, width: width) }
+
     /// The time of an agent as of its newest line, or `wall`, and the start of its open windows; our own for −1.
     ///
     /// Every value needs them: through `closings`, they would cost an allocation.

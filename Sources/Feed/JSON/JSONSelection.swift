@@ -39,17 +39,24 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
         }
 
         /// The pointers' places, followed by the first string's.
-        fileprivate let places = UnsafeMutablePointer<Place>.allocate(capacity: mostPointers + 1)
-        fileprivate let number = UnsafeMutablePointer<Double>.allocate(capacity: 1)
-        fileprivate let foundFlaws = UnsafeMutablePointer<JSONFlaws>.allocate(capacity: 1)
+        fileprivate let places: UnsafeMutablePointer<Place>
+        fileprivate let number: UnsafeMutablePointer<Double>
+        fileprivate let foundFlaws: UnsafeMutablePointer<JSONFlaws>
+        private let memory: UnsafeMutableRawPointer
 
-        package init() { reset() }
-
-        deinit {
-            places.deallocate()
-            number.deallocate()
-            foundFlaws.deallocate()
+        package init() {
+            // In one piece, as one of these is made for every document.
+            let count = mostPointers + 1
+            let size = count * MemoryLayout<Place>.stride
+            let more = MemoryLayout<Double>.stride + MemoryLayout<JSONFlaws>.stride
+            memory = .allocate(byteCount: size + more, alignment: MemoryLayout<Place>.alignment)
+            places = memory.bindMemory(to: Place.self, capacity: count)
+            number = (memory + size).bindMemory(to: Double.self, capacity: 1)
+            foundFlaws = (memory + size + MemoryLayout<Double>.stride).bindMemory(to: JSONFlaws.self, capacity: 1)
+            reset()
         }
+
+        deinit { memory.deallocate() }
 
         @inline(__always)
         fileprivate func reset() {

@@ -527,7 +527,7 @@ package struct FeedState: ~Copyable, Sendable {
     ///
     /// - Returns: whether windows have ended since the last check.
     package mutating func notice(wall: Timestamp) -> Bool {
-        fleet[closings: -1].notice(wall, width: tables.width)
+        fleet.notice(wall, width: tables.width)
     }
 
     /// Emits the lines of our ended windows, if `notice` has found any.

@@ -74,15 +74,16 @@ final class ReaderWakes {
         // Those called last may not have looked yet: they count for the next pause.
         guard !waiting.isEmpty else { return }
         last = loop.clock.now
-        var toVisit = waiting
-        waiting.removeAll(keepingCapacity: true)
-        called = toVisit.count
+        called = waiting.count
         // A reader with a task is only put into the loop's queue, which takes no time.
-        toVisit.removeAll { reader in
+        waiting.removeAll { reader in
             reader.waits = reader.wakeup == nil ? .called : .no
             reader.wakeup?.signal()
             return reader.wakeup != nil
         }
-        if !toVisit.isEmpty { walk.go(through: toVisit) }
+        guard !waiting.isEmpty else { return }
+        let toVisit = waiting
+        waiting.removeAll()
+        walk.go(through: toVisit)
     }
 }
