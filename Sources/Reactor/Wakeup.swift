@@ -34,15 +34,19 @@ package final class Wakeup: @unchecked Sendable {
 
     /// Waits for a signal; one task at a time.
     ///
+    /// - Parameter isolation: the caller's actor. The operation below captures it, or it would begin and end with a job
+    ///   of the loop.
     /// - Throws: `CancellationError` when the task is cancelled before the signal comes.
-    package func wait() async throws(CancellationError) {
+    package func wait(isolation: isolated (any Actor)? = #isolation) async throws(CancellationError) {
         loop.preconditionOnLoop()
         if consumeSignal() { return }
         ticket += 1
         let ticket = ticket
         let wasSignalled = await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
-                // Checked again: a signal may have come, because reaching this point may take a turn of the loop.
+            _ = isolation
+            return await withUnsafeContinuation { continuation in
+                // Checked again: a signal may have come, because reaching this point may take a turn of the loop for a
+                // caller without an actor.
                 if consumeSignal() {
                     continuation.resume(returning: true)
                 } else if Task.isCancelled {

@@ -23,7 +23,8 @@ import Testing
                 try await loop.sleep(for: .zero)
                 turns += 1
             }
-            #expect(visits.list == Array(0..<40) && turns >= 3)
+            // A sleep of a task without an actor is several jobs, and each turn has time for one beside a slice.
+            #expect(visits.list == Array(0..<40) && turns >= 2)
         }
     }
 
