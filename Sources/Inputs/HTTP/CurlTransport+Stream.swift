@@ -14,16 +14,11 @@ extension CurlTransport: StreamTransport {
         guard code == CURLE_OK else { throw handle.failure(code, of: request) }
         let timing = handle.connectionTiming
         // Streams keep the transport alive, as requests do.
-        let release = { self.assumeIsolated { $0.disconnect(handle) } }
+        let release = { self.remove(handle) }
         do throws(SystemError) {
             return (LoopBound(try CurlStream(handle, on: loop, release: release)), timing)
         } catch {
             throw HTTPFailure(.internal, "the connection cannot be used: \(error.reason)")
         }
-    }
-
-    /// Closes a connection: libcurl does so when its handle is removed.
-    private func disconnect(_ handle: EasyHandle) {
-        curl_multi_remove_handle(multi.pointer, handle.pointer)
     }
 }

@@ -8,11 +8,11 @@ package import Reactor
 ///
 /// One for the whole agent, so that connections, names and TLS sessions are shared. It must outlive its requests.
 /// (libcurl-multi(3), section "MULTI_SOCKET".)
-package actor CurlTransport: HTTPTransport {
+///
+/// No actor: libcurl's callbacks would have to prove each time that they are on its loop.
+package final class CurlTransport: HTTPTransport, @unchecked Sendable {  // used on its loop only, which `run` checks
     let loop: EventLoop
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-
-    let multi: MultiHandle
+    private let multi: UnsafeMutableRawPointer
     private var watches: [curl_socket_t: Watch] = [:]
     private var timer: LoopTimer?
     /// When libcurl wants to be called; nil when it does not. The timer may be set for earlier.
@@ -38,15 +38,21 @@ package actor CurlTransport: HTTPTransport {
     /// - Throws: `SystemError` when libcurl cannot be initialised.
     package init(on loop: EventLoop) throws(SystemError) {
         self.loop = loop
-        guard Self.isInitialised, let multi = MultiHandle() else {
+        guard Self.isInitialised, let multi = curl_multi_init() else {
             throw SystemError(code: ENOMEM, call: "curl_multi_init")
         }
         self.multi = multi
-        _ = cw_set_multi_number(multi.pointer, CURLMOPT_MAXCONNECTS, Self.mostConnections)
-        // Unretained: libcurl calls back only within calls from this actor.
+        _ = cw_set_multi_number(multi, CURLMOPT_MAXCONNECTS, Self.mostConnections)
+        // Unretained: libcurl calls back only within calls from here.
         let context = Unmanaged.passUnretained(self).toOpaque()
-        _ = cw_set_socket_callback(multi.pointer, curlSocketChanged, context)
-        _ = cw_set_timer_callback(multi.pointer, curlTimerChanged, context)
+        _ = cw_set_socket_callback(multi, curlSocketChanged, context)
+        _ = cw_set_timer_callback(multi, curlTimerChanged, context)
+    }
+
+    deinit {
+        _ = cw_set_socket_callback(multi, nil, nil)
+        _ = cw_set_timer_callback(multi, nil, nil)
+        curl_multi_cleanup(multi)
     }
 
     /// curl_global_init(3), once.
@@ -56,21 +62,21 @@ package actor CurlTransport: HTTPTransport {
     package var underWay: Int { running.count }
     package var idleHandles: Int { idle.count }
 
-    /// Follows redirects itself, to http and https only: secrets (headers, the client's certificate) go only to the
-    /// request's own origin, which libcurl ensures only for `Authorization`.
     package func get(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
         let start = loop.clock.now
-        var hop = request
-        var spent = 0.0
-        for redirects in 0... {
-            var answer = try await perform(hop, spent: spent, isRedirected: redirects > 0)
-            guard let target = answer.redirect else {
-                answer.timing.total += spent
-                if redirects > 0 { answer.location = hop.url }
-                return answer
-            }
-            spent += answer.timing.total
-            answer.timing.total = spent
+        let answer = try await perform(request)
+        guard answer.redirect != nil else { return answer }
+        return try await follow(answer, of: request, since: start)
+    }
+
+    /// Follows redirects itself, to http and https only: secrets (headers, the client's certificate) go only to the
+    /// request's own origin, which libcurl ensures only for `Authorization`.
+    private func follow(
+        _ first: HTTPAnswer, of request: HTTPRequest, since start: LoopInstant
+    ) async throws(HTTPFailure) -> HTTPAnswer {
+        var (answer, hop) = (first, request)
+        var redirects = 0
+        while let target = answer.redirect {
             guard redirects < request.maxRedirects else {
                 let message = "\(hop.endpoint.authority) redirected more than \(request.maxRedirects) times"
                 throw HTTPFailure(.redirect, message, begun: (answer.status, answer.timing))
@@ -81,15 +87,20 @@ package actor CurlTransport: HTTPTransport {
                 throw HTTPFailure(.redirect, message, begun: (answer.status, answer.timing))
             }
             hop = next
+            redirects += 1
+            let spent = answer.timing.total
+            answer = try await perform(hop, spent: spent, isRedirected: true)
+            answer.timing.total += spent
+            answer.location = hop.url
         }
-        throw HTTPFailure(.internal, "redirects without end")  // the range above has no end
+        return answer
     }
 
     /// Makes one request without following redirects.
     ///
     /// - Parameter spent: milliseconds that earlier redirects have taken.
     private func perform(
-        _ request: HTTPRequest, spent: Double, isRedirected: Bool
+        _ request: HTTPRequest, spent: Double = 0, isRedirected: Bool = false
     ) async throws(HTTPFailure) -> HTTPAnswer {
         guard let handle = removeIdle(for: request) ?? EasyHandle() else {
             throw HTTPFailure(.internal, "there is no memory for another request")
@@ -114,19 +125,24 @@ package actor CurlTransport: HTTPTransport {
 
     /// Lets libcurl work on a handle, and waits for the result.
     ///
+    /// - Parameter isolation: see `Wakeup.wait`.
     /// - Returns: nil when the task was cancelled.
-    func run(_ handle: EasyHandle) async -> CURLcode? {
+    func run(_ handle: EasyHandle, isolation: isolated (any Actor)? = #isolation) async -> CURLcode? {
+        loop.preconditionOnLoop()
         handle.uses += 1
         let use = handle.uses
         return await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
+            _ = isolation
+            return await withUnsafeContinuation { continuation in
                 guard !Task.isCancelled else { return continuation.resume(returning: nil) }
                 handle.continuation = continuation
                 running[handle.pointer] = handle
-                curl_multi_add_handle(multi.pointer, handle.pointer)
+                curl_multi_add_handle(multi, handle.pointer)
+                // Instead of by the timer that libcurl wants for that, a turn of the loop later.
+                timedOut()
             }
         } onCancel: {
-            loop.post { self.assumeIsolated { if handle.uses == use { $0.end(handle, nil) } } }
+            loop.post { if handle.uses == use { self.end(handle, nil) } }
         }
     }
 
@@ -135,8 +151,14 @@ package actor CurlTransport: HTTPTransport {
         guard let continuation = handle.continuation.take() else { return }
         running[handle.pointer] = nil
         // An open connection is found through its handle, which stays for that.
-        if code != CURLE_OK || !handle.isConnectOnly { curl_multi_remove_handle(multi.pointer, handle.pointer) }
+        if code != CURLE_OK || !handle.isConnectOnly { remove(handle) }
         continuation.resume(returning: code)
+    }
+
+    /// Takes a handle from libcurl, which closes the connection that it made if it is for one only.
+    func remove(_ handle: EasyHandle) {
+        curl_multi_remove_handle(multi, handle.pointer)
+        setTimer()
     }
 
     // MARK: What the library waits for
@@ -155,37 +177,32 @@ package actor CurlTransport: HTTPTransport {
             watch.cancel()  // libcurl closed and reopened it without telling
         }
         watches[socket] = try? loop.watch(socket, interest: interest) { [weak self] readiness in
-            self?.assumeIsolated { $0.socketIsReady(socket, readiness) }
+            self?.socketIsReady(socket, readiness)
         }
     }
 
-    /// libcurl changes its timeout several times a request: a timer that is too early stays, and reschedules itself
-    /// when it fires.
     fileprivate func timerChanged(_ milliseconds: Int) {
-        guard milliseconds >= 0 else {
-            deadline = nil
-            return
-        }
-        let wanted = loop.clock.now.advanced(by: .milliseconds(milliseconds))
-        deadline = wanted
+        deadline = milliseconds < 0 ? nil : loop.clock.now.advanced(by: .milliseconds(milliseconds))
+    }
+
+    /// Sets the timer for libcurl's timeout. One that is too early stays, and sets itself again when it fires: libcurl
+    /// changes its timeout several times a request.
+    private func setTimer() {
+        guard let deadline else { return }
         if let timer {
-            if timer.deadline <= wanted { return }
+            if timer.deadline <= deadline { return }
             loop.cancel(timer)
         }
-        setTimer(at: wanted)
-    }
-
-    private func setTimer(at wanted: LoopInstant) {
-        timer = loop.schedule(at: wanted) { [weak self] in
-            self?.assumeIsolated { $0.timerFired() }
+        timer = loop.schedule(at: deadline) { [weak self] in
+            guard let self else { return }
+            timer = nil
+            if let deadline = self.deadline, deadline <= loop.clock.now { timedOut() } else { setTimer() }
         }
     }
 
-    private func timerFired() {
-        timer = nil
-        guard let deadline else { return }
-        guard deadline <= loop.clock.now else { return setTimer(at: deadline) }
-        self.deadline = nil
+    /// Lets libcurl do what its timeouts ask for.
+    private func timedOut() {
+        deadline = nil
         act(on: CURL_SOCKET_TIMEOUT, 0)
     }
 
@@ -199,28 +216,12 @@ package actor CurlTransport: HTTPTransport {
 
     private func act(on socket: curl_socket_t, _ mask: Int32) {
         var count: Int32 = 0
-        _ = curl_multi_socket_action(multi.pointer, socket, mask, &count)
+        _ = curl_multi_socket_action(multi, socket, mask, &count)
         var code = CURLE_OK
-        while let key = cw_next_finished(multi.pointer, &code) {
+        while let key = cw_next_finished(multi, &code) {
             if let handle = running[key] { end(handle, code) }
         }
-    }
-}
-
-/// Owns a multi handle.
-final class MultiHandle: @unchecked Sendable {  // used only by the actor that owns it
-    let pointer: UnsafeMutableRawPointer
-
-    init?() {
-        guard let pointer = curl_multi_init() else { return nil }
-        self.pointer = pointer
-    }
-
-    deinit {
-        // The actor is gone, so libcurl must not call back.
-        _ = cw_set_socket_callback(pointer, nil, nil)
-        _ = cw_set_timer_callback(pointer, nil, nil)
-        curl_multi_cleanup(pointer)
+        setTimer()
     }
 }
 
@@ -230,8 +231,7 @@ private func curlSocketChanged(
     _: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard let context else { return 0 }
-    let transport = Unmanaged<CurlTransport>.fromOpaque(context).takeUnretainedValue()
-    transport.assumeIsolated { $0.socketChanged(socket, what) }
+    Unmanaged<CurlTransport>.fromOpaque(context).takeUnretainedValue().socketChanged(socket, what)
     return 0
 }
 
@@ -240,7 +240,6 @@ private func curlTimerChanged(
     _: UnsafeMutableRawPointer?, milliseconds: Int, context: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard let context else { return 0 }
-    let transport = Unmanaged<CurlTransport>.fromOpaque(context).takeUnretainedValue()
-    transport.assumeIsolated { $0.timerChanged(milliseconds) }
+    Unmanaged<CurlTransport>.fromOpaque(context).takeUnretainedValue().timerChanged(milliseconds)
     return 0
 }

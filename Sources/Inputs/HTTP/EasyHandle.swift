@@ -4,7 +4,7 @@ internal import Glibc
 internal import Reactor
 
 /// Owns an easy handle, the memory that its options point to, and the answer to its request so far.
-final class EasyHandle: @unchecked Sendable {  // used only by the actor that owns it; libcurl calls back on its loop
+final class EasyHandle: @unchecked Sendable {  // used only by the transport that owns it, on its loop
     let pointer: UnsafeMutableRawPointer
     /// libcurl's message about a failure.
     let errorText: UnsafeMutablePointer<CChar>

@@ -121,7 +121,7 @@ import Testing
                 return statuses
             }
             #expect(statuses.count == 100 && statuses.allSatisfy { $0 == 200 })
-            #expect(await bench.transport.idleHandles == 8)
+            #expect(bench.transport.idleHandles == 8)
         }
     }
 
@@ -219,7 +219,7 @@ import Testing
                 return await group.next() ?? nil
             }
             #expect(code == .closed)
-            #expect(await bench.transport.underWay == 0)
+            #expect(bench.transport.underWay == 0)
             let after = try await bench.get("/fact")
             #expect(after.status == 200)
         }

@@ -24,7 +24,7 @@ struct CurlBench: Sendable {
             } catch {
                 result = .failure(error)
             }
-            #expect(await bench.transport.underWay == 0)
+            #expect(bench.transport.underWay == 0)
             await server.stop()
             return try result.get()
         }

@@ -46,7 +46,7 @@ import Testing
                 #expect(grown < 1 << 20, "\(grown) bytes in \(rounds) rounds")
                 #expect(SourceLifecycleTests.openDescriptors() <= descriptors + 16)
                 #expect(bench.loop.timerCount <= timers + 1)
-                let left = await bench.transport.underWay
+                let left = bench.transport.underWay
                 #expect(left == 0)
             }
         }

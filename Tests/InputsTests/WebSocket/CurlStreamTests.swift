@@ -138,7 +138,7 @@ import WebSocket
                 #expect(throws: SystemError.self) { try stream.read(into: buffer.memory) }
                 group.cancelAll()
             }
-            #expect(await transport.underWay == 0)
+            #expect(transport.underWay == 0)
         }
     }
 
