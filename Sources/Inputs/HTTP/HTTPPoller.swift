@@ -16,7 +16,7 @@ package actor HTTPPoller: Input {
     private let schedule: PollSchedule
     private let spread: Duration
     // Bound: requests in progress | one a source | a missed tick is skipped
-    private var requests: SourceFetch
+    private let requests: SourceFetch
     private var pacing: PollPacing
     /// The header that asks whether the last good answer still holds; nil when that answer had no validator.
     private var condition: String?
@@ -55,7 +55,7 @@ package actor HTTPPoller: Input {
         while true {
             let start = loop.clock.now
             await expect(start)
-            let next = await pollApart(id, due: due)
+            let next = await poll(id, due: due)
             if Task.isCancelled { throw CancellationError() }
             await expect(next)
             try await pacing.wait(until: next, since: start)
@@ -71,79 +71,85 @@ package actor HTTPPoller: Input {
 
     /// Makes one poll and publishes its result.
     ///
+    /// The source's task keeps the memory of the deepest call: what is large is in the exchange, or in functions that do
+    /// not wait.
+    ///
     /// - Returns: when the next poll is due.
     private func poll(_ id: SourceID, due: LoopInstant) async -> LoopInstant {
         let late = due.duration(to: loop.clock.now)
-        guard let exchange = await requests.make(conditionalRequest(), late: late) else { return due }
-        var batch = EventBatch()
-        var problem: Failure?
+        guard let exchange = await requests.make(conditionalRequest(), from: id, late: late) else { return due }
+        let first = await store.nextSequence
+        let news = news(of: exchange, id)
+        if !news.isEmpty { await store.publish(news) }
         // When the poll was over, not counting the wait for outputs, which does not make the next poll late.
-        var finished: LoopInstant?
-        switch exchange.content {
-        case .unchanged: await succeed(exchange, id)
-        case .failure(let failure): problem = failure
-        case .document(let document):
-            do throws(Failure) {
-                let content = try await requests.read(document, from: id, at: exchange.time)
-                let first = await store.nextSequence
-                if content.outcome.events == 0, let problem = content.outcome.problem { throw problem }
-                if let standing = pacing.standing(content.outcome.problem, at: endpoint) {
-                    // Before the events, which end the error state of the source.
-                    await store.publish([Event(time: exchange.time, source: id, body: .error(standing))])
-                }
-                if content.outcome.isWhole, !Task.isCancelled,
-                    let failure = choices.failure(
-                        of: source.extraction.only, content.outcome.matches, items: content.outcome.items)
-                {
-                    await store.publish([Event(time: exchange.time, source: id, body: .error(failure))])
-                }
-                requests.fixValue(by: content.outcome)
-                await succeed(exchange, id)
-                batch = content.batch
-                var outcome: Extractor.Outcome? = content.outcome
-                if let items = content.items { (finished, outcome) = await publish(items, id, due: due) }
-                if let outcome, outcome.isWhole, !hasOneOfMany {
-                    let answer = answer(outcome, from: first)
-                    batch.add(Event(time: exchange.time, source: id, body: .answer(answer)))
-                }
-                // A validator from another origin, after a redirect, must not be sent to the first one.
-                condition = isOwn(exchange) ? exchange.headers.condition : nil
-            } catch {
-                problem = error
-            }
-        }
-        if let latency = exchange.latency {
-            batch.add(Event(time: exchange.time, source: id, body: .latency(latency)))
-        }
-        let next = plan(after: due, finished: finished ?? loop.clock.now, problem, exchange, id, &batch)
-        await store.publish(batch)
+        let finished = exchange.items == nil ? nil : await publishItems(of: exchange, id, due: due)
+        let next = finish(exchange, id, from: first, due: due, at: finished ?? loop.clock.now)
+        await store.publish(exchange.batch)
         return next
+    }
+
+    /// Returns what is to be published before an answer's events, because these end the error state of the source: the
+    /// end of an outage, and what is wrong with a document that is used anyway.
+    private func news(of exchange: HTTPExchange, _ id: SourceID) -> [Event] {
+        guard problem(of: exchange) == nil else { return [] }
+        var news: [Event.Body] = []
+        if let outcome = exchange.outcome {
+            if let standing = pacing.standing(outcome.problem, at: endpoint) { news.append(.error(standing)) }
+            if outcome.isWhole, !Task.isCancelled,
+                let failure = choices.failure(of: source.extraction.only, outcome.matches, items: outcome.items)
+            {
+                news.append(.error(failure))
+            }
+            requests.fixValue(by: outcome)
+        }
+        if let recovery = pacing.succeed() { news.append(.recovered(recovery)) }
+        return news.map { Event(time: exchange.time, source: id, body: $0) }
     }
 
     /// Publishes many items, waiting for lossless outputs at most until the next poll is due.
     ///
-    /// - Returns: when publishing began, if the outputs were not done by then; and the result, unless it was cut short.
-    private func publish(
-        _ items: ItemReading, _ id: SourceID, due: LoopInstant
-    ) async -> (began: LoopInstant?, Extractor.Outcome?) {
+    /// - Returns: when publishing began, if the outputs were not done by then.
+    private func publishItems(of exchange: HTTPExchange, _ id: SourceID, due: LoopInstant) async -> LoopInstant? {
+        guard problem(of: exchange) == nil, let items = exchange.items else { return nil }
         let start = loop.clock.now
         let deadline = schedule.next(after: due, finished: start)
         await expect(deadline)
-        let (isOnTime, outcome) = await requests.publish(items, from: id, waitingUntil: deadline)
-        return (isOnTime ? nil : start, outcome)
+        let isOnTime: Bool
+        (isOnTime, exchange.outcome) = await requests.publish(items, from: id, waitingUntil: deadline)
+        return isOnTime ? nil : start
     }
 
-    /// Polls in a separate task: a task keeps the memory of its deepest call while it lives, which is 15 KiB here, and
-    /// thousands of waiting sources would hold that.
-    private func pollApart(_ id: SourceID, due: LoopInstant) async -> LoopInstant {
-        async let next = poll(id, due: due)
-        return await next
+    /// Adds what follows an answer's events, and returns when the next poll is due.
+    private func finish(
+        _ exchange: HTTPExchange, _ id: SourceID, from first: Int, due: LoopInstant, at finished: LoopInstant
+    ) -> LoopInstant {
+        let problem = problem(of: exchange)
+        if problem == nil, case .document = exchange.content {
+            if let outcome = exchange.outcome, outcome.isWhole, !hasOneOfMany {
+                let answer = answer(outcome, from: first)
+                exchange.batch.add(Event(time: exchange.time, source: id, body: .answer(answer)))
+            }
+            // A validator from another origin, after a redirect, must not be sent to the first one.
+            condition = isOwn(exchange) ? exchange.headers.condition : nil
+        }
+        if let latency = exchange.latency {
+            exchange.batch.add(Event(time: exchange.time, source: id, body: .latency(latency)))
+        }
+        return plan(after: due, finished: finished, problem, exchange, id)
     }
 
-    /// Returns when the next poll is due; adds the error to `batch`.
+    /// Why an answer cannot be used, if so.
+    private func problem(of exchange: HTTPExchange) -> Failure? {
+        switch exchange.content {
+        case .unchanged: nil
+        case .failure(let failure): failure
+        case .document: exchange.outcome.flatMap { $0.events == 0 ? $0.problem : nil }
+        }
+    }
+
+    /// Returns when the next poll is due; adds the error to the batch.
     private func plan(
-        after due: LoopInstant, finished: LoopInstant, _ problem: Failure?, _ exchange: HTTPExchange, _ id: SourceID,
-        _ batch: inout EventBatch
+        after due: LoopInstant, finished: LoopInstant, _ problem: Failure?, _ exchange: HTTPExchange, _ id: SourceID
     ) -> LoopInstant {
         guard var problem else { return schedule.next(after: due, finished: finished) }
         // After a document that is not JSON, the next request must not be conditional.
@@ -153,14 +159,8 @@ package actor HTTPPoller: Input {
         problem.endpoint = endpoint.name
         problem.attempt = pacing.retries.attempt
         problem.retryIn = finished.duration(to: next)
-        batch.add(Event(time: exchange.time, source: id, body: .error(problem)))
+        exchange.batch.add(Event(time: exchange.time, source: id, body: .error(problem)))
         return next
-    }
-
-    /// Publishes the end of an outage, before the answer's events.
-    private func succeed(_ exchange: HTTPExchange, _ id: SourceID) async {
-        guard let recovery = pacing.succeed() else { return }
-        await store.publish([Event(time: exchange.time, source: id, body: .recovered(recovery))])
     }
 
     /// Whether an answer is one of many items, such as a random one, and so says nothing of the others.

@@ -2,9 +2,11 @@ internal import Feed
 internal import Reactor
 
 /// The result of one request of a source: the part common to all inputs over HTTP.
-struct HTTPExchange {
+///
+/// A class, because tasks keep the memory that they once needed while they wait, and this is large.
+final class HTTPExchange {
     enum Content {
-        case document(Extractor.Document)
+        case document(JSONDocument)
         /// Nothing has changed since the answer whose validator the request had.
         case unchanged
         case failure(Failure)
@@ -18,32 +20,40 @@ struct HTTPExchange {
     let location: String?
     /// When the exchange ended, by the wall clock.
     let time: Timestamp
+    /// The result of reading all of a document; nil when that was cut short.
+    var outcome: Extractor.Outcome?
+    /// The document's events, when they take no more than a slice of work; the input adds others.
+    var batch = EventBatch(capacity: 4)
+    /// The document's items from the first one on, when they take longer, and those that have yet to be read once.
+    fileprivate(set) var items: ItemReading?
+    fileprivate var reading: ItemReading?
+
+    init(
+        _ content: Content, _ latency: LatencySample?, _ headers: HTTPAnswerHeaders = HTTPAnswerHeaders(),
+        location: String? = nil, at time: Timestamp
+    ) {
+        self.content = content
+        self.latency = latency
+        self.headers = headers
+        self.location = location
+        self.time = time
+    }
 
     /// How long the upstream wants no requests.
     var retryAfter: Duration? { headers.retryAfter.flatMap { RetryAfter.delay($0, now: time) } }
 }
 
-/// The content of a document: all its events or, if it has many, its items, to be read again.
-struct DocumentContent {
-    /// The result of reading all of it.
-    let outcome: Extractor.Outcome
-    /// Its events, when they take no more than a slice of work; empty otherwise.
-    var batch = EventBatch()
-    /// Its items from the first one on, when they take longer.
-    var items: ItemReading?
-}
-
 /// Makes a source's requests, and reads the answers as far as all sources do it alike.
-struct SourceFetch {
+final class SourceFetch {
     /// The endpoint that all requests of the source are counted for.
-    let endpoint: Endpoint
-    let transport: any HTTPTransport
-    private(set) var extractor: Extractor
-    let store: EventStore
-    let loop: EventLoop
-    let wall: any WallClock
+    private let endpoint: Endpoint
+    private let transport: any HTTPTransport
+    private var extractor: Extractor
+    private let store: EventStore
+    private let loop: EventLoop
+    private let wall: any WallClock
     /// Reads long documents; nil for the loop.
-    let worker: (any Worker)?
+    private let worker: (any Worker)?
 
     init(
         endpoint: Endpoint, transport: any HTTPTransport, extraction: Extraction, store: EventStore, loop: EventLoop,
@@ -59,54 +69,100 @@ struct SourceFetch {
     }
 
     /// Reads later answers with their value at the pointer of the first number of a good answer.
-    mutating func fixValue(by outcome: Extractor.Outcome) {
+    func fixValue(by outcome: Extractor.Outcome) {
         if let pointer = outcome.valuePointer { extractor = extractor.fixingValue(at: pointer) }
     }
 
-    /// Makes one request.
+    /// Makes one request, and reads the events of its answer, to know the outcome before the first one is published.
     ///
     /// - Parameter late: how late after its scheduled time the request is.
     /// - Returns: nil when the task was cancelled.
-    func make(_ request: HTTPRequest, late: Duration) async -> HTTPExchange? {
+    func make(_ request: HTTPRequest, from source: SourceID, late: Duration) async -> HTTPExchange? {
+        let answer: HTTPAnswer
         do throws(HTTPFailure) {
-            let answer = try await transport.get(request)
-            guard let content = await read(answer, to: request) else { return nil }
-            return HTTPExchange(
-                content: content, latency: sample(answer.status, answer.timing, late), headers: answer.headers,
-                location: answer.location, time: wall.now)
+            answer = try await transport.get(request)
         } catch {
             if Task.isCancelled { return nil }
             return HTTPExchange(
-                content: .failure(Failure(error.code, error.message)),
-                latency: error.begun.flatMap { sample($0.status, $0.timing, late) }, headers: HTTPAnswerHeaders(),
-                location: nil, time: wall.now)
+                .failure(Failure(error.code, error.message)),
+                error.begun.flatMap { sample($0.status, $0.timing, late) }, at: wall.now)
+        }
+        var reading: Result<Extractor.Document, JSONFault>?
+        if answer.body.count > Extractor.longestOnLoop, judge(answer, to: request) == nil {
+            reading = await readLong(answer.body)
+            if reading == nil { return nil }
+        }
+        let exchange = judgeAndRead(answer, to: request, from: source, late, reading)
+        if exchange.items != nil { await readOn(exchange) }
+        return exchange
+    }
+
+    /// Nil when the task was cancelled.
+    private func readLong(_ body: [UInt8]) async -> Result<Extractor.Document, JSONFault>? {
+        do throws(JSONFault) {
+            return try await extractor.read(body[...], on: loop, or: worker).map { .success($0) }
+        } catch {
+            return .failure(error)
         }
     }
 
-    /// Reads a document's events, to know the outcome before the first one is published.
+    /// Reads the events of an answer, or a slice of its items.
     ///
-    /// - Throws: what `Extractor.add` does.
-    func read(
-        _ document: Extractor.Document, from source: SourceID, at time: Timestamp
-    ) async throws(Failure) -> DocumentContent {
-        var batch = EventBatch()
-        guard let items = try extractor.begin(document, from: source, at: time) else {
-            let outcome = try extractor.add(document, from: source, at: time, to: &batch)
-            return DocumentContent(outcome: outcome, batch: batch)
+    /// - Parameter reading: what its document came to, if it has been read.
+    @inline(never)  // a task that waits would keep the memory for this
+    private func judgeAndRead(
+        _ answer: HTTPAnswer, to request: HTTPRequest, from source: SourceID, _ late: Duration,
+        _ reading: Result<Extractor.Document, JSONFault>?
+    ) -> HTTPExchange {
+        if let content = judge(answer, to: request) { return exchange(content, answer, late) }
+        do throws(JSONFault) {
+            let document = if let reading { try reading.get() } else { try extractor.read(answer.body[...]) }
+            let exchange = exchange(.document(document.json), answer, late)
+            do throws(Failure) {
+                try read(document, from: source, into: exchange)
+                return exchange
+            } catch {
+                return self.exchange(.failure(error), answer, late)
+            }
+        } catch {
+            return exchange(.failure(explain(error.failure, answer)), answer, late)
         }
-        var reading = items
+    }
+
+    private func read(
+        _ document: Extractor.Document, from source: SourceID, into exchange: HTTPExchange
+    ) throws(Failure) {
+        guard let items = try extractor.begin(document, from: source, at: exchange.time) else {
+            exchange.outcome = try extractor.add(document, from: source, at: exchange.time, to: &exchange.batch)
+            return
+        }
+        var (reading, slice) = (items, TimeSlice(of: loop))
+        if reading.read(into: &exchange.batch, during: &slice) {
+            (exchange.items, exchange.reading) = (items, reading)
+        } else {
+            exchange.outcome = reading.outcome
+        }
+    }
+
+    private func exchange(_ content: HTTPExchange.Content, _ answer: HTTPAnswer, _ late: Duration) -> HTTPExchange {
+        HTTPExchange(
+            content, sample(answer.status, answer.timing, late), answer.headers, location: answer.location,
+            at: wall.now)
+    }
+
+    /// Reads the rest of a document's items. All events in memory would be many times the document, so they are read a
+    /// second time to be published.
+    private func readOn(_ exchange: HTTPExchange) async {
+        guard var reading = exchange.reading.take() else { return }
         var slice = TimeSlice(of: loop)
-        guard reading.read(into: &batch, during: &slice) else {
-            return DocumentContent(outcome: reading.outcome, batch: batch)
-        }
-        // All events in memory would be many times the document, so they are read a second time to be published.
         repeat {
+            exchange.batch.removeAll()
             // After a cancellation nobody publishes the rest or needs its outcome.
             guard (try? await loop.sleep(for: .zero)) != nil else { break }
-            batch.removeAll()
             slice.restart()
-        } while reading.read(into: &batch, during: &slice)
-        return DocumentContent(outcome: reading.outcome, items: items)
+        } while reading.read(into: &exchange.batch, during: &slice)
+        exchange.batch.removeAll()
+        exchange.outcome = reading.outcome
     }
 
     /// Publishes a document's items in slices of work, waiting for lossless outputs in between.
@@ -138,8 +194,8 @@ struct SourceFetch {
         }
     }
 
-    /// Nil when the task was cancelled.
-    private func read(_ answer: HTTPAnswer, to request: HTTPRequest) async -> HTTPExchange.Content? {
+    /// Judges an answer by its status; nil for one whose document is to be read.
+    private func judge(_ answer: HTTPAnswer, to request: HTTPRequest) -> HTTPExchange.Content? {
         let peer = request.endpoint.authority
         switch answer.status {
         case let status where !LatencySample.statuses.contains(status):
@@ -148,18 +204,12 @@ struct SourceFetch {
         case 304:
             return .failure(
                 Failure(.status, "\(peer) answered 304 (not modified) before it had answered anything else"))
-        case 200...299: break
+        case 200...299 where answer.body.isEmpty:
+            return .failure(Failure(.notJSON, "\(peer) answered \(answer.status) with an empty body"))
+        case 200...299: return nil
         case 429: return .failure(Failure(.rateLimited, "\(peer) asks for fewer requests (429)"))
         default:
             return .failure(Failure(.status, "\(peer) answered \(answer.status)\(HTTPStatus.words(answer.status))"))
-        }
-        guard !answer.body.isEmpty else {
-            return .failure(Failure(.notJSON, "\(peer) answered \(answer.status) with an empty body"))
-        }
-        do throws(JSONFault) {
-            return try await extractor.read(answer.body[...], on: loop, or: worker).map { .document($0) }
-        } catch {
-            return .failure(explain(error.failure, answer))
         }
     }
 

@@ -15,7 +15,7 @@ package actor PagesInput: Input {
 
     /// Nil for one run.
     private let schedule: PollSchedule?
-    private var requests: SourceFetch
+    private let requests: SourceFetch
     private var pacing: PollPacing
     private var choices = ItemChoice.Report()
     /// Whether the one run ended before the listing did.
@@ -134,53 +134,42 @@ package actor PagesInput: Input {
     private func requestPage(
         _ id: SourceID, _ walk: inout PageWalk, from first: Int, late: Duration, waitingUntil deadline: LoopInstant?
     ) async -> Step {
-        guard let exchange = await requests.make(walk.request, late: late) else { return .end(isWhole: false) }
-        var batch = EventBatch()
-        var problem: Failure?
-        var step = Step.end(isWhole: true)
-        switch exchange.content {
-        case .unchanged: break  // the request was not conditional
-        case .failure(let failure): problem = failure
-        case .document(let document):
-            do throws(Failure) {
-                let content = try await requests.read(document, from: id, at: exchange.time)
-                await tell(content.outcome, of: document.json, &walk, exchange.time, id)
-                if let recovery = pacing.succeed() {
-                    await store.publish([Event(time: exchange.time, source: id, body: .recovered(recovery))])
-                }
-                requests.fixValue(by: content.outcome)
-                await expect(deadline)
-                batch = content.batch
-                var outcome: Extractor.Outcome? = content.outcome
-                if let items = content.items {
-                    outcome = await requests.publish(items, from: id, waitingUntil: deadline).outcome
-                }
-                walk.add(outcome)
-                add(exchange, id, &batch)
-                // Before the turn to the next page.
-                let progress = walk.progress
-                let failure: Failure?
-                (step, failure) = turn(&walk, document.json, content.outcome, exchange)
-                var events: [Event.Body] = []
-                if case .end(isWhole: true) = step, walk.isWhole {
-                    if let failure = choices.failure(of: source.extraction.only, walk.matches, items: progress.done) {
-                        events.append(.error(failure))
-                    }
-                    events.append(.answer(answer(walk, progress, from: first)))
-                } else {
-                    events.append(.progress(progress))
-                }
-                if let failure { events.append(.error(failure)) }
-                for body in events { batch.add(Event(time: exchange.time, source: id, body: body)) }
-                await publish(batch)
-                return step
-            } catch {
-                problem = error
-            }
+        guard let exchange = await requests.make(walk.request, from: id, late: late) else {
+            return .end(isWhole: false)
         }
-        add(exchange, id, &batch)
-        if let problem { step = retry(problem, exchange, walk.page, id, &batch) }
-        await store.publish(batch)
+        guard case .document(let document) = exchange.content, let outcome = exchange.outcome else {
+            var step = Step.end(isWhole: true)
+            add(exchange, id)
+            if case .failure(let problem) = exchange.content { step = retry(problem, exchange, walk.page, id) }
+            await store.publish(exchange.batch)
+            return step
+        }
+        await tell(outcome, of: document, &walk, exchange.time, id)
+        if let recovery = pacing.succeed() {
+            await store.publish([Event(time: exchange.time, source: id, body: .recovered(recovery))])
+        }
+        requests.fixValue(by: outcome)
+        await expect(deadline)
+        if let items = exchange.items {
+            exchange.outcome = await requests.publish(items, from: id, waitingUntil: deadline).outcome
+        }
+        walk.add(exchange.outcome)
+        add(exchange, id)
+        // Before the turn to the next page.
+        let progress = walk.progress
+        let (step, failure) = turn(&walk, document, outcome, exchange)
+        var events: [Event.Body] = []
+        if case .end(isWhole: true) = step, walk.isWhole {
+            if let failure = choices.failure(of: source.extraction.only, walk.matches, items: progress.done) {
+                events.append(.error(failure))
+            }
+            events.append(.answer(answer(walk, progress, from: first)))
+        } else {
+            events.append(.progress(progress))
+        }
+        if let failure { events.append(.error(failure)) }
+        for body in events { exchange.batch.add(Event(time: exchange.time, source: id, body: body)) }
+        await publish(exchange.batch)
         return step
     }
 
@@ -189,9 +178,9 @@ package actor PagesInput: Input {
         if schedule == nil { await store.publish(batch, waitingUntil: nil) } else { await store.publish(batch) }
     }
 
-    private func add(_ exchange: HTTPExchange, _ id: SourceID, _ batch: inout EventBatch) {
+    private func add(_ exchange: HTTPExchange, _ id: SourceID) {
         guard let latency = exchange.latency else { return }
-        batch.add(Event(time: exchange.time, source: id, body: .latency(latency)))
+        exchange.batch.add(Event(time: exchange.time, source: id, body: .latency(latency)))
     }
 
     /// Counts a page's items and reports what is wrong with some of them: before they are published, because that ends
@@ -235,10 +224,8 @@ package actor PagesInput: Input {
         }
     }
 
-    /// Returns the step after a page that failed; adds the error to `batch`.
-    private func retry(
-        _ problem: Failure, _ exchange: HTTPExchange, _ page: Int, _ id: SourceID, _ batch: inout EventBatch
-    ) -> Step {
+    /// Returns the step after a page that failed; adds the error to the batch.
+    private func retry(_ problem: Failure, _ exchange: HTTPExchange, _ page: Int, _ id: SourceID) -> Step {
         let finished = loop.clock.now
         let pause = max(
             pacing.retries.fail(problem.code, at: finished, retryAfter: exchange.retryAfter), source.pause)
@@ -252,7 +239,7 @@ package actor PagesInput: Input {
             problem.retryIn = finished.duration(to: anew(schedule, after: finished))
             step = .end(isWhole: false)
         }
-        batch.add(Event(time: exchange.time, source: id, body: .error(problem)))
+        exchange.batch.add(Event(time: exchange.time, source: id, body: .error(problem)))
         return step
     }
 }

@@ -295,18 +295,18 @@ import Testing
             let place = await Place(on: loop, log: 1 << 20)
             let extraction = try Self.extraction()
             let extractor = Extractor(extraction, of: .documents)
-            let requests = SourceFetch(
-                endpoint: Endpoint(url: "http://cats.test/"),
-                transport: ScriptedTransport(on: loop) { _, _ in .answer(200, Self.body) }, extraction: extraction,
-                store: place.store, loop: loop, wall: place.wall, worker: nil)
             let source = await place.store.register(SourceDescription(name: "x"))
-            let document = try extractor.read(Bytes(Self.body.utf8))
             let counting = Task(executorPreference: loop) {
-                let content = try await requests.read(document, from: source, at: place.wall.now)
-                return content.items == nil ? nil : content.outcome.events
+                let url = "http://cats.test/"
+                let requests = SourceFetch(
+                    endpoint: Endpoint(url: url),
+                    transport: ScriptedTransport(on: loop) { _, _ in .answer(200, Self.body) }, extraction: extraction,
+                    store: place.store, loop: loop, wall: place.wall, worker: nil)
+                let exchange = await requests.make(HTTPRequest(url: url), from: source, late: .zero)
+                return exchange?.items == nil ? nil : exchange?.outcome?.events
             }
             counting.cancel()
-            let events = try await counting.value
+            let events = await counting.value
             #expect(events.map { $0 <= EventBatch.fullCount } == true)
 
             let long = Bytes("[1,\(String(repeating: " ", count: 600_000))2]".utf8)
