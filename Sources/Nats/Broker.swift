@@ -77,7 +77,7 @@ package struct NatsStream: Sendable, Equatable {
 
     package init() {}
 
-    /// Why messages of a subject, or of any that matches a pattern, are not stored in the stream of this name; nil when they are.
+    /// Returns why the stream of this name stores no message of this subject or pattern; nil if it does.
     package func refusal(of pattern: String, in name: String) -> String? {
         if subjects.contains(where: { NatsSubject.overlap($0, pattern) }) { return nil }
         let more = subjects.count > 8 ? " and \(subjects.count - 8) more" : ""

@@ -165,7 +165,7 @@ struct Fleet: Sendable {
         if !lines.isEmpty {
             if self[id].state.link.isOwn { self[id].state.link = .open }
             let recovery = self[id].state.outage.end(at: moment.now)
-            if let recovery { items.insert(.said(.recovered(recovery)), at: 0) }
+            if let recovery { items.insert(.report(.recovered(recovery)), at: 0) }
         }
         return items
     }
@@ -210,7 +210,9 @@ extension FeedState {
             if let way = fleet[known].way {
                 guard way == source else { return .failure(.taken(by: self.name(of: way))) }
                 let other = fleet[known].subject ?? subject
-                return other == subject ? .success((known, false)) : .failure(.elsewhere(other))
+                guard other == subject else { return .failure(.elsewhere(other)) }
+                fleet[known].subject = subject
+                return .success((known, false))
             }
         } else {
             guard !ReservedNames.all.contains(name) else { return .failure(.reserved) }
@@ -256,7 +258,7 @@ extension FeedState {
         case .lost(let run, let numbers):
             batch.add(
                 own(.lost(Lost(run: run, numbers: numbers))), from: LineOrigin(id, LineID(run, 0), stream: stream))
-        case .said(let body): batch.add(own(body), from: LineOrigin(id))
+        case .report(let body): batch.add(own(body), from: LineOrigin(id))
         case .kept, .windows, .stats, .breach: break
         }
         return false

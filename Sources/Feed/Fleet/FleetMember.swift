@@ -17,8 +17,8 @@ package struct FleetMember: Sendable {
         case lost(run: String, ClosedRange<Int>)
         /// The state of its sources.
         case stats(Line.Stats)
-        /// An event of the hub's own about it, for a person.
-        case said(Event.Body)
+        /// An event that the hub itself publishes about the agent, for a person.
+        case report(Event.Body)
         /// The connection must end, for this reason.
         case breach(String)
     }
@@ -91,6 +91,13 @@ package struct FleetMember: Sendable {
         resume(after: positions)
     }
 
+    /// Forgets what an input that has ended knew of it: by what subject its messages come, which run is refused, and which failures
+    /// are reported.
+    mutating func beginInput() {
+        subject = nil
+        (state.refusedRun, state.outage) = (nil, Outage())
+    }
+
     /// Sets the positions received earlier, as long as nothing has arrived from it here.
     mutating func resume(after positions: [AgentPosition]) {
         guard run == nil, let newest = positions.last else { return }
@@ -116,7 +123,7 @@ package struct FleetMember: Sendable {
         _ refusal: Refusal, _ message: @autoclosure () -> String, into items: inout [Item]
     ) {
         guard isFirst(refusal) else { return }
-        items.append(.said(.error(Failure(.protocol, "\(name) \(message())"))))
+        items.append(.report(.error(Failure(.protocol, "\(name) \(message())"))))
     }
 
     /// Processes a line.

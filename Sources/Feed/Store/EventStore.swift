@@ -330,6 +330,11 @@ package actor EventStore {
         if let way { farewells[way]?(state.fleet[member].name) }
     }
 
+    /// Lets the agents of a source begin anew for an input that follows another one: see `FleetMember.beginInput`.
+    package func beginInput(by source: SourceID) {
+        for id in state.members(by: source) { state.fleet[id].beginInput() }
+    }
+
     /// Sets the callback for agents of `source` that are forgotten; nil for none.
     package func whenForgotten(by source: SourceID, _ call: (@Sendable (String) -> Void)?) { farewells[source] = call }
 
@@ -843,7 +848,10 @@ package actor EventStore {
     package func member(_ id: MemberID) -> FleetMember { state.fleet[id] }
 
     /// Sets the state of the connection to an agent that has its own.
-    package func setLink(_ link: MemberState.Link, of id: MemberID) { state.fleet[id].state.link = link }
+    package func setLink(_ link: MemberState.Link, of id: MemberID) {
+        if link == .opening { state.fleet[id].beginInput() }
+        state.fleet[id].state.link = link
+    }
 
     /// Records an agent's state from another origin than its lines: from the last message that a broker has of it.
     ///
@@ -915,7 +923,7 @@ package actor EventStore {
         say(.error(failure), of: id)
     }
 
-    /// Publishes the hub's own event about an agent: that it fails.
+    /// Publishes the hub's own event about an agent.
     ///
     /// - Parameter source: the agent's own name of the source; nil for the agent itself, which also stands in for an
     ///   unlisted source.

@@ -435,8 +435,11 @@ package struct FeedState: ~Copyable, Sendable {
     ) {
         let share = limits.memberEndpoints
         let isShareUsed = currentMember >= 0 && tables.endpointTable.count(of: currentMember) >= share
-        let isNew = tables.endpointTable.index(of: endpoint, source: source.index) == nil
-        if isNew, tables.endpointTable.isFull, !isShareUsed { forget(Set(tables.sources.released()), moment) }
+        if tables.endpointTable.isFull, !isShareUsed,
+            tables.endpointTable.index(of: endpoint, source: source.index) == nil
+        {
+            forget(Set(tables.sources.released()), moment)
+        }
         if !tables.updateEndpoint(endpoint, of: source, owner: currentMember, change), isShareUsed {
             refuse(.endpoints, "has more than \(share) endpoints: further ones have no statistics", moment)
         }

@@ -1,6 +1,6 @@
 internal import Reactor
 
-/// What a feed has, ours or a relayed one: its log, its sources, series and endpoints, and what readers ask of them.
+/// The tables of a feed, ours or a relayed one: log, sources, series and endpoints.
 ///
 /// One struct, so that a batch of events costs one exclusive access and no reference counting of the parts.
 package struct FeedTables: ~Copyable, Sendable {
@@ -290,7 +290,7 @@ package struct FeedTables: ~Copyable, Sendable {
         isCurrent(index, log.kept.newest(of: index), at: now) { series[index].ring.newest?.lastTime }
     }
 
-    /// The same for a line.
+    /// Whether a line that is its series' newest still says something.
     func isCurrent(_ index: Int, _ sequence: Int, at now: Timestamp, of line: [UInt8]) -> Bool {
         isCurrent(index, sequence, at: now) { line.withUnsafeBytes { LineHead($0)?.time } }
     }
@@ -335,7 +335,7 @@ package struct FeedTables: ~Copyable, Sendable {
             sources.keep(source.index) ?? .zero)
     }
 
-    /// The same for all sources.
+    /// How far back to look for the lines of any source in earlier runs.
     var lookback: Duration {
         statuses.compactMap { sources.source(named: $0.source) }.map { lookback(of: $0) }.max() ?? limits.history
     }

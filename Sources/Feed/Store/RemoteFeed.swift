@@ -78,7 +78,7 @@ struct RemoteFeed: Sendable {
 
     // MARK: Lines
 
-    /// Applies a line that has no sequence number.
+    /// Applies a line about the connection or the agent, which has no sequence number.
     ///
     /// - Returns: whether the descriptions of the agent's sources have changed.
     mutating func apply(_ line: Line, to tables: inout FeedTables) -> Bool {

@@ -115,14 +115,15 @@ package struct SeriesTable: Sendable {
         @inline(__always) _modify { yield &entries[index] }
     }
 
-    /// Records a value in the windows of a series, whose newest line it is in: see `WindowRing.record`.
+    /// Records a value in the windows of a series: see `WindowRing.record`.
     ///
+    /// - Parameter sequence: the number of its line, or of one before it if it has none here.
     /// Every value comes here: through the subscript, it would cost an allocation.
     @inline(__always)
     mutating func record(
         _ value: Double, in index: Int, at time: Timestamp, sequence: Int, now: Timestamp
     ) -> WindowRing.Outcome {
-        entries[index].newest = sequence
+        entries[index].newest = max(entries[index].newest, sequence)
         return entries[index].ring.record(value, time: time, sequence: sequence, now: now)
     }
 

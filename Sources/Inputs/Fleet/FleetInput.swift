@@ -58,7 +58,7 @@ package actor FleetInput: Input {
             }, window: { self.store.assumeIsolated { $0.member(id).state.interval } },
             receive: { await self.receive($0, id) },
             lost: { ending, pause in
-                // The store has said itself whom it refuses.
+                // After a final ending the store has already reported the refusal.
                 if !ending.isFinal {
                     var failure = Failure(ending.code, "\(self.name): \(ending.reason)")
                     failure.retryIn = pause

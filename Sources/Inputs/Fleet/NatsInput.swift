@@ -68,6 +68,7 @@ package actor NatsInput: Input {
             worker.stop()
         }
         await store.setBroker(name, isConnected: false)
+        await store.beginInput(by: id)
         await store.whenForgotten(by: id) { [weak self] agent in self?.assumeIsolated { $0.forget(agent) } }
         do {
             while true {
@@ -311,18 +312,18 @@ package actor NatsInput: Input {
 
     /// Reports a fault if it lasts, and waits before the next attempt.
     private func wait(after fault: NatsFault, _ id: SourceID) async throws {
-        let patience = RetryRule(after: fault.kind, telling: 3, pause: .seconds(5))
-        if !patience.keepsConnection { isConnected = false }
-        let pause = backoff.fail(upTo: patience.pause, using: &random)
+        let rule = RetryRule(after: fault.kind, telling: 3, pause: .seconds(5))
+        if !rule.keepsConnection { isConnected = false }
+        let pause = backoff.fail(upTo: rule.pause, using: &random)
         if outage.fail(
-            by: fault.kind.code, at: loop.clock.now, from: patience.telling, isBrief: patience.isBrief)
+            by: fault.kind.code, at: loop.clock.now, from: rule.telling, isBrief: rule.isBrief)
         {
             await store.setBroker(name, isConnected: false)
             var failure = Failure(fault.kind.code, "\(name): \(fault.reason)")
             (failure.attempt, failure.retryIn) = (outage.attempts, pause)
             await say(.error(failure), id)
         }
-        if outage.attempts > 1 || !patience.isBrief { try await loop.sleep(for: pause) }
+        if outage.attempts > 1 || !rule.isBrief { try await loop.sleep(for: pause) }
     }
 
     /// Ends an outage, as the stream can be read.

@@ -29,7 +29,7 @@ struct NatsSteps {
         case end(isDone: Bool)
     }
 
-    /// How far the message has been collected.
+    /// What the message that is being collected gets next.
     private enum Stage {
         /// It is empty, and may begin with a greeting.
         case greeting
@@ -46,12 +46,12 @@ struct NatsSteps {
     private struct Kept {
         /// When the next round may begin; in the past until there are any kept lines.
         var due: LoopInstant
-        /// Where the round goes on; nil for at the start.
+        /// The cursor of the next kept line; nil to start over.
         var cursor: KeptCursor?
         /// How many may still be published in this round.
         var left = 0
         /// The number of lines of the log that were published in this round.
-        var others = 0
+        var logLines = 0
     }
 
     private let name: String
@@ -84,10 +84,10 @@ struct NatsSteps {
     private var most: Int?
     /// The most bytes of a message for the stream; nil until it was checked.
     private var limit: Int?
-    /// The step that comes before all others, because of a fault.
+    /// The step that comes before all logLines, because of a fault.
     private var pending: Step?
     /// The fault that the stream is checked for.
-    private var doubt: NatsFault?
+    private var faultToDiagnose: NatsFault?
     private var backoff = Backoff()
     private var outage = Outage<NatsFault.Kind>()
     /// The fault of the outage, for people.
@@ -104,14 +104,14 @@ struct NatsSteps {
     private static let greetingPeriod = Duration.seconds(60)
     /// How often the kept lines are published.
     private static let keptPeriod = Duration.seconds(15 * 60)
-    // Bound: kept lines published in 15 minutes | 1,000, or a tenth of the lines of the log in that time | the others come in
+    // Bound: kept lines published in 15 minutes | 1,000, or a tenth of the lines of the log in that time | the logLines come in
     //   the next ones
     /// The least that may be published in a round, and the share of other lines.
     private static let leastKept = 1_000
     private static let keptShare = 10
     /// How often a conflict is checked again.
     private static let conflictPause = Duration.seconds(10)
-    /// The pause for a server that is behind the others.
+    /// The pause for a server that is behind the logLines.
     private static let outdatedPause = Duration.milliseconds(200)
     /// How often the stream is diagnosed in an outage without answers, and after which time first.
     private static let diagnosisTime = Duration.seconds(20)
@@ -213,13 +213,13 @@ struct NatsSteps {
 
     mutating func greet(_ greeting: [UInt8], of run: String, isFleet: Bool, at now: LoopInstant) {
         if run != stored.run { (stored, kept) = (LineID(run, 0), Kept(due: now)) }
-        judge(isFleet)
+        setFleet(isFleet)
         guard !isFleet else { return }
         batch.add(greeting)
         nextGreeting = now.advanced(by: Self.greetingPeriod)
         // Behind a greeting, which tells readers that come later of the sources.
         if !settings.sendsLines, kept.due <= now {
-            (kept.left, kept.others) = (max(Self.leastKept, kept.others / Self.keptShare), 0)
+            (kept.left, kept.logLines) = (max(Self.leastKept, kept.logLines / Self.keptShare), 0)
         }
     }
 
@@ -239,12 +239,15 @@ struct NatsSteps {
     ///   - isFleet: whether the feed is a fleet's, which only a line may reveal.
     ///   - isOver: whether the feed has ended.
     mutating func read(_ delivery: Delivery?, isFleet: Bool, isOver: Bool, at now: LoopInstant) {
-        judge(isFleet)
+        let wasFleet = self.isFleet
+        setFleet(isFleet)
         switch delivery {
         case nil: stage = .drained
         case .lines? where isFleet, .gap? where isFleet, .greeting? where isFleet: break
         case .lines(let span)?:
             rest = (span, 0, span.sequences.lowerBound)
+            // Of a fleet, neither run nor sources were published.
+            if wasFleet { (nextGreeting, stage) = (now, .greeting) }
             // An attached agent may have begun long before.
             if stored.sequence == 0 { stored.sequence = span.sequences.lowerBound - 1 }
         case .gap(let line)?: batch.add(line, naming: Line.Gap(line[...])?.numbers)
@@ -263,7 +266,7 @@ struct NatsSteps {
     private static let refusal = "a fleet's feed is not published: attach to its agents, which publish their own"
 
     /// Reports once that a fleet's feed is not published.
-    private mutating func judge(_ isFleet: Bool) {
+    private mutating func setFleet(_ isFleet: Bool) {
         if isFleet, !self.isFleet { news.append(.error(Failure(.config, "nats: \(Self.refusal)"))) }  // to the end
         if isFleet { nextGreeting = nil }
         self.isFleet = isFleet
@@ -273,7 +276,7 @@ struct NatsSteps {
     private mutating func addRest(at moment: Moment) {
         guard let (span, done, next) = rest else { return }
         let taken = span.withUnsafeBytes { batch.add(UnsafeRawBufferPointer(rebasing: $0[done...]), from: next) }
-        kept.others += taken.lines
+        kept.logLines += taken.lines
         if taken.isLeftOut {
             let text = "line \(next) of \(taken.bytes) bytes fits no message, and is left out"
             let gap = leaveOut(next...next, "\(text); let max_payload and max_msg_size be 2 MB", at: moment)
@@ -289,7 +292,7 @@ struct NatsSteps {
         return ControlLine.gap(time: moment.wall, missing: numbers, reason: "too_large")
     }
 
-    // MARK: What comes of a message
+    // MARK: Answers to a message
 
     private func message(of piece: NatsBatch.Piece, _ id: String, _ expected: UInt64?) -> NatsMessage {
         var message = NatsMessage(subject: NatsSubject.of(name), stream: settings.stream)
@@ -342,7 +345,7 @@ struct NatsSteps {
             case .taken(let host):
                 let host = host.map { "on \($0) " } ?? ""
                 let reason = "conflict: another agent \(host)publishes as \(name), too"
-                retry(after: NatsFault(.sequenceConflict, reason), at: now)
+                report(NatsFault(.sequenceConflict, reason), at: now)
                 // After the end of the feed, there is no point in waiting.
                 pending = isOver ? .end(isDone: false) : .pause(Self.conflictPause)
             }
@@ -377,7 +380,7 @@ struct NatsSteps {
     /// - Parameter result: the most bytes of a message that the server takes.
     mutating func connect(_ result: Result<Int, NatsFault>, at now: LoopInstant) {
         switch result {
-        case .success(let most): self.most = most
+        case .success(let most): self.most = max(0, most)
         case .failure(let fault): fail(fault, at: now)
         }
     }
@@ -385,7 +388,7 @@ struct NatsSteps {
     /// Checks the stream once before publishing: later, its faults would be hard to distinguish from an election of
     /// servers.
     mutating func check(_ result: Result<NatsStream, NatsFault>, at now: LoopInstant) {
-        var found = doubt.take()
+        var found = faultToDiagnose.take()
         switch result {
         case .success(let stream):
             if let reason = stream.refusal(of: NatsSubject.of(name), in: settings.stream) {
@@ -408,19 +411,28 @@ struct NatsSteps {
         guard [.nobody, .silent].contains(fault.kind), let since = outage.since,
             max(since, diagnosed).duration(to: now) >= Self.diagnosisTime
         else { return retry(after: fault, at: now) }
-        (diagnosed, doubt, pending) = (now, fault, .check)
+        (diagnosed, faultToDiagnose, pending) = (now, fault, .check)
     }
 
     /// Reports a fault if it lasts, and tries again after a pause.
     private mutating func retry(after fault: NatsFault, at now: LoopInstant) {
+        let rule = report(fault, at: now)
+        if !rule.keepsConnection { most = nil }
+        if fault.kind == .lost, outage.attempts == 1 { return }
+        pending = .pause(backoff.fail(upTo: rule.pause, using: &random))
+    }
+
+    /// Reports a fault if it lasts.
+    ///
+    /// - Returns: what to do about it.
+    @discardableResult
+    private mutating func report(_ fault: NatsFault, at now: LoopInstant) -> RetryRule {
         trouble = fault.kind == .sequenceConflict ? fault.reason : "retrying: \(fault.reason)"
         let rule = RetryRule(after: fault.kind, telling: 2, pause: .seconds(30))
         if outage.fail(by: fault.kind, at: now, from: rule.telling, isBrief: rule.isBrief) {
             complain(fault.kind.code, fault.reason, at: now)
         }
-        if !rule.keepsConnection { most = nil }
-        if fault.kind == .lost, outage.attempts == 1 { return }
-        pending = .pause(backoff.fail(upTo: rule.pause, using: &random))
+        return rule
     }
 
     private mutating func complain(_ code: Failure.Code, _ text: String, at now: LoopInstant) {

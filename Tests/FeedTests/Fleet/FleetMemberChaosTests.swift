@@ -148,13 +148,13 @@ import Testing
                 case .lost(let run, let numbers):
                     accounts[run, default: Account()].lost.append(numbers)
                     lost = lost.addingSaturated(numbers.upperBound - numbers.lowerBound).addingSaturated(1)
-                case .said(.error(let failure)):
+                case .report(.error(let failure)):
                     complaints += 1
                     #expect(failure.message.hasPrefix("web1 ") && failure.message.utf8.count < 400)
                 case .stats(let stats): #expect(stats.sources.count <= 4 && stats.moreSources >= 0)
                 case .kept(_, let place, _): #expect(place.run == current, "seed \(seed)")
                 case .windows(let kept): #expect(kept.run == current, "seed \(seed)")
-                case .breach, .said: Issue.record("seed \(seed): \(item)")
+                case .breach, .report: Issue.record("seed \(seed): \(item)")
                 }
             }
             #expect(member.marks.places.count <= RunMarks.most)

@@ -23,8 +23,8 @@ import Testing
             case .windows(let kept): "windows \(kept.windows.count)"
             case .lost(let run, let numbers): "lost \(run) \(numbers)"
             case .stats(let stats): "stats \(stats.sources.count)+\(stats.moreSources)"
-            case .said(.error(let failure)): failure.message
-            case .said(let body): "\(body)"
+            case .report(.error(let failure)): failure.message
+            case .report(let body): "\(body)"
             case .breach(let reason): "breach: \(reason)"
             }
         }

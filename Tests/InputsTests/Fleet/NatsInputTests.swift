@@ -974,6 +974,22 @@ import Testing
         }
     }
 
+    /// After a reload, its messages may come by another subject.
+    @Test func theNextInputKnowsNothingOfTheSubjectsOfTheOneBefore() async throws {
+        let stream = MemoryStream(subjects: ["catwatch.>"])
+        stream.setTime(Self.now)
+        try stream.publish(Self.message([Self.fact(1)]))
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
+            var other = Self.message([Self.fact(2)])
+            other.subject = "catwatch.v2.web1"
+            try stream.publish(other)
+            try await fleet.whileReading(subject: "catwatch.v2.*") { try await fleet.pass(.seconds(1)) }
+            #expect(try await fleet.values() == [1, 2])
+            #expect(try await fleet.errors().isEmpty)
+        }
+    }
+
     @Test func anAgentOfAnotherSubjectOrSourceIsRefusedOnce() async throws {
         let stream = MemoryStream(subjects: ["catwatch.>"])
         stream.setTime(Self.now)

@@ -417,6 +417,22 @@ import Testing
         #expect(stage.sent[2].headers.contains(.init(NatsHeader.behind, "x-1")))
     }
 
+    @Test func theTimeOfAConflictMakesNoLaterPauseLonger() throws {
+        var stage = Stage()
+        stage.go(try Self.lines(1...1))
+        stage.pass(.seconds(1))
+        stage.last = NatsStored(sequence: 2, id: "x-1", host: "h2")
+        stage.faults = [.sequenceConflict]
+        #expect(stage.go(try Self.lines(2...2)) == .pause(.seconds(10)))
+        for _ in 0..<12 {
+            stage.pass(.seconds(10))
+            #expect(stage.go() == .pause(.seconds(10)))
+        }
+        stage.pass(.seconds(180))
+        stage.faults = [.full]
+        #expect(Self.isPause(stage.go(), atMost: .seconds(1)))
+    }
+
     @Test func aServerThatIsBehindIsGivenTime() throws {
         var stage = Stage()
         stage.go(try Self.lines(1...1))
@@ -467,6 +483,18 @@ import Testing
         #expect(stage.sent.map(Self.numbers) == ["2-2"] && stage.steps.state == "ok")
         stage.isFleet = true
         #expect(stage.go(.end([])) == .end(isDone: true) && stage.sent.count == 1 && stage.news().count == 1)
+    }
+
+    /// Of a fleet, no greeting was published that would name its run.
+    @Test func linesOfAFeedThatIsNoFleetsAnyMoreComeBehindAGreeting() throws {
+        var stage = Stage()
+        stage.isFleet = true
+        stage.go(try Self.lines(1...1))
+        (stage.isFleet, stage.run) = (false, "r2")
+        stage.go(try Self.lines(2...2))
+        #expect(stage.sent.map(Self.numbers) == ["2-2"])
+        #expect(stage.sent.allSatisfy { $0.headers.contains(.init(NatsHeader.run, "r2")) })
+        #expect(stage.sent.allSatisfy { $0.payload.starts(with: Array("hello".utf8)) })
     }
 
     @Test func theLastMessageSaysThatItIs() throws {
