@@ -76,7 +76,7 @@ test("10,000 sources have a heading each, and a frame without news makes no row 
     assert.equal(order.rows.length, 9_998 + 9_998)
 })
 
-test("a heading folds once, when there are many series without a value, and is looked at only when there are more", () => {
+test("a heading folds once, when there are many texts, and is looked at until then, and only when lines came", () => {
     const greeting = { type: "hello", time: stamp(0), format: 1, interval_s: 10, history_s: 120, first_seq: 1, next_seq: 1 }
     const hello = run => JSON.stringify({ ...greeting, run })
     const texts = Array.from({ length: 8 }, (_, place) => data(place + 2, "a", `a/${place}`, { text: "t" }))
@@ -89,11 +89,11 @@ test("a heading folds once, when there are many series without a value, and is l
         return [order.rows[0].isFolded, looks]
     }
     assert.deepEqual(update(), [false, 0])
-    board.apply(data(10, "a", "a/7", {}))
+    board.apply(data(10, "a", "a/8", {}))
     const { newest } = board.series[1]
     Object.defineProperty(board.series[1], "newest", { get: () => (looks += 1, newest) })
-    assert.deepEqual([update(), update()], [[false, 0], [false, 0]])
-    board.apply(data(11, "a", "a/8", {}))
+    assert.deepEqual([update(), update()], [[false, 1], [false, 0]])
+    board.apply(data(11, "a", "a/8", { text: "t" }))
     assert.deepEqual(update(), [true, 1])
     // Texts go, and a value comes.
     for (let place = 1; place < 9; place += 1) board.apply(data(11 + place, "a", `a/${place}`, place < 8 ? {} : { value: 1 }))

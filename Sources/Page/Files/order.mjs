@@ -91,12 +91,12 @@ export class Group {
         Object.assign(this, { name, isOthers })
     }
 
-    /** Unfolded for good with a value, folded for good with many series and none, or as many latencies, counts and memory. */
+    /** Unfolded for good with a value, folded for good with many texts and none, or as many latencies, counts and memory. */
     decide({ series }) {
         // A value does not go: so few need not be looked at yet.
         if (this.startsFolded !== null || this.members.length <= mostUnfolded) return
         if (!this.isOthers && this.members.some(index => series[index].newest !== null)) this.startsFolded = false
-        else if (this.isOthers || this.members.filter(index => (series[index].event ?? null) !== null).length > mostUnfolded) {
+        else if (this.isOthers || this.members.filter(index => (series[index].event?.text ?? null) !== null).length > mostUnfolded) {
             this.startsFolded = true
         }
     }

@@ -49,7 +49,7 @@ struct ListOrder: Sendable {
 
     /// The index of the group of latencies, counts and memory.
     static let others = 0
-    /// A group with more series than this and no value, or more latencies, counts and memory, starts folded.
+    /// A group with more texts than this, or more latencies, counts and memory, starts folded.
     static let mostUnfolded = 8
 
     /// The topmost first.
@@ -227,15 +227,15 @@ struct ListOrder: Sendable {
         return isChanged
     }
 
-    /// Whether a source's series start folded: many without a value do. It stays so when a value or fewer series follow,
-    /// or rows would come and go by themselves. Nil while there are few and no value.
+    /// Whether a source's series start folded: many texts without a value do. It stays so when a value or fewer texts
+    /// follow, or rows would come and go by themselves. Nil while there are few texts and no value.
     private func startsFolded(_ group: Group, _ board: Board) -> Bool? {
-        var count = 0
+        var texts = 0
         for member in group.members {
             if board.series[Int(member)].newest != nil { return false }
-            if board.series[Int(member)].event != nil { count += 1 }
+            if board.series[Int(member)].event?.text != nil { texts += 1 }
         }
-        return count > Self.mostUnfolded ? true : nil
+        return texts > Self.mostUnfolded ? true : nil
     }
 
     /// Of several listed sources with data, one has more than one series.
