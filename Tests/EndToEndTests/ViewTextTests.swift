@@ -6,6 +6,8 @@ import Testing
 @Suite(.limited, .enabled(if: Installation.hasPython)) struct ViewTextTests {
     private static let color = #"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9;]*)?m"#
     private static let demo = ["--demo", "--preset", "all", "-i", "1s"]
+    /// So many that Delhi is shown also when the dogs are not folded: only some of them have a text.
+    private static let rows = 40
 
     @Test(arguments: ["", "1"]) func noColorIsObeyed(setting: String) async throws {
         try await Stage.run { stage in
@@ -21,7 +23,7 @@ import Testing
     @Test(arguments: [["LANG": "C"], ["LANG": ""], ["LC_ALL": "POSIX"], ["LANG": "de_DE.ISO-8859-1"]])
     func otherLocalesGetASCII(environment: [String: String]) async throws {
         try await Stage.run { stage in
-            let screen = try await ViewScreen(stage, Self.demo, environment: environment)
+            let screen = try await ViewScreen(stage, Self.demo, rows: Self.rows, environment: environment)
             try await screen.wait(for: "Delhi .* [GSMPVX] ")
             try await screen.type("2", for: "mean ")
             try await screen.type("3", for: "Endpoints")
@@ -90,7 +92,7 @@ import Testing
             // Nobody can press a key any more.
             #expect(!run.outputText.contains("quit"))
 
-            let screen = try await ViewScreen(stage, ["--once"] + Self.demo)
+            let screen = try await ViewScreen(stage, ["--once"] + Self.demo, rows: Self.rows)
             let left = try await screen.end()
             #expect(left.status == 0)
             #expect(try await screen.count(#"\x1b"#) == 0)
