@@ -11,7 +11,8 @@ import Testing
 
     @Test(arguments: ["", "1"]) func noColorIsObeyed(setting: String) async throws {
         try await Stage.run { stage in
-            let screen = try await ViewScreen(stage, Self.demo, environment: ["NO_COLOR": setting])
+            let screen = try await ViewScreen(
+                stage, Self.demo, rows: Self.rows, environment: ["NO_COLOR": setting])
             try await screen.wait(for: "Delhi .* [GSMPVX] ")
             for key in ["2", "3", "4", "?"] { try await screen.type(key) }
             try await screen.type("\u{1B}", for: "latency")
