@@ -20,7 +20,8 @@ import Testing
         }
         let breeds = Set(dogs.compactMap { $0["breeds"]?.items.first?["name"]?.text })
         #expect(breeds.count > 25)
-        #expect(dogs.contains { $0["breeds"]?.items.isEmpty == true })
+        // Each fifth has none, so that a list of ten has eight texts in every demo and is not folded in some.
+        #expect(dogs.indices.allSatisfy { (dogs[$0]["breeds"]?.items.isEmpty == true) == ($0 % 5 == 4) })
     }
 
     @Test(arguments: [("", 1), ("?limit=0", 1), ("?limit=10", 10), ("?limit=1000", 100), ("?limit=x", 1)])

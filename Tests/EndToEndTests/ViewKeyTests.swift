@@ -80,9 +80,10 @@ import Testing
     @Test func theMouseChoosesRowsWhenAskedFor() async throws {
         try await Stage.run { stage in
             let screen = try await ViewScreen(stage, Self.demo + ["--mouse"])
-            try await screen.wait(for: "aqi ▾ 20 series")
-            // A press and a release in the fifth column of the ninth row, and the wheel.
-            let click = "\u{1B}[<0;5;9M\u{1B}[<0;5;9m"
+            let rows = try await screen.wait(for: "    Ahmedabad(?s:.*)    Bhopal")
+            let row = try #require(rows.firstIndex { $0.contains("Ahmedabad") }) + 1
+            // A press and a release in the fifth column of that row, and the wheel.
+            let click = "\u{1B}[<0;5;\(row)M\u{1B}[<0;5;\(row)m"
             try await screen.type(click, for: "▸   Ahmedabad")
             try await screen.type("\u{1B}[<65;5;6M", for: "▸   Bhopal")
             try await screen.type("\u{1B}[<64;5;6M", for: "▸   Ahmedabad")

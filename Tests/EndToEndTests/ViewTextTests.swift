@@ -6,7 +6,7 @@ import Testing
 @Suite(.limited, .enabled(if: Installation.hasPython)) struct ViewTextTests {
     private static let color = #"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9;]*)?m"#
     private static let demo = ["--demo", "--preset", "all", "-i", "1s"]
-    /// So many that Delhi is shown also when the dogs are not folded: only some of them have a text.
+    /// So many that Delhi is shown below the dogs.
     private static let rows = 40
 
     @Test(arguments: ["", "1"]) func noColorIsObeyed(setting: String) async throws {
