@@ -119,7 +119,7 @@ import Testing
                 tmux() { command tmux -S "$folder/tmux" -f /dev/null "$@"; }
                 trap 'tmux kill-server 2>/dev/null' EXIT
                 export LANG=C.UTF-8
-                tmux new-session -d -x 100 -y 30 "exec \"$catwatch\" --demo --preset all -i 1s"
+                tmux new-session -d -x 100 -y 40 "exec \"$catwatch\" --demo --preset all -i 1s"
                 until_shown() { for ((i = 0; i < 2000; i++)); do
                     tmux capture-pane -p > "$folder/pane"; grep -q "$1" "$folder/pane" && return; sleep 0.02; done; exit 3; }
                 until_shown 'Varanasi'; cat "$folder/pane"
@@ -131,7 +131,7 @@ import Testing
             #expect(run.ending == .exited(0), "\(run.outputText)\(run.errors)")
             let rows = run.outputText.split(separator: "\n", omittingEmptySubsequences: false)
             #expect(rows.first?.contains("1 List  2 Detail  3 Metrics  4 Feed") == true)
-            #expect(rows.count == 61 && rows[29].contains("q quit"), "\(run.outputText)")
+            #expect(rows.count == 81 && rows[39].contains("q quit"), "\(run.outputText)")
         }
     }
 }

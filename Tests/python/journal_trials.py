@@ -53,6 +53,17 @@ def wait_for(what, condition):
     return value
 
 
+def has_open(pid, ending):
+    """Whether the process has a file open whose path ends so."""
+    for link in glob.glob(f"/proc/{pid}/fd/*"):
+        try:
+            if os.readlink(link).endswith(ending):
+                return True
+        except FileNotFoundError:  # the process closed it meanwhile
+            pass
+    return False
+
+
 class Agent:
     """A catwatch with a journal, whose lines are collected, whole ones only; it is fed on its standard input, if at all."""
 
@@ -412,8 +423,7 @@ def moved(catwatch, folder, rounds, dice):
                         holder.wait()
                     holder = begin(sys.executable, "-c", HOLDER, journal)
                     # Not while the next file is put in its place.
-                    wait_for("the holder", lambda: holder.poll() is not None or any(
-                        os.path.realpath(link).endswith("/journal") for link in glob.glob(f"/proc/{holder.pid}/fd/*")))
+                    wait_for("the holder", lambda: holder.poll() is not None or has_open(holder.pid, "/journal"))
                 if number % 5 == 4:
                     agent.wait_for("a durable_seq", lambda: agent.durable)
                 time.sleep(dice.uniform(0, 0.4))
