@@ -15,18 +15,21 @@ import Testing
         "[" + (0..<count).map { "\"w\($0)\"" }.joined(separator: ",") + "]"
     }
 
-    @Test(arguments: [
+    /// Words of 65 and 66 bytes.
+    private static let ascii = String(repeating: "x", count: 65)
+    private static let umlauts = String(repeating: "ä", count: 33)
+    private static let refused: [(String, String)] = [
         (#"["up","down","up"]"#, "1:54: sources[0].states[2]: is given twice; leave one out"),
         (#"["up",""]"#, "1:47: sources[0].states[1]: is empty"),
         ("[]", "1:41: sources[0].states: is empty; write the words that values may be"),
         (list(65), "1:41: sources[0].states: has 65 elements; 64 is the most"),
         (
-            "[\"\(String(repeating: "x", count: 65))\"]",
-            "1:42: sources[0].states[0]: '\(String(repeating: "x", count: 65))' has 65 bytes; a word has 64 at the most"
+            "[\"\(ascii)\"]",
+            "1:42: sources[0].states[0]: '\(ascii)' has 65 bytes; a word has 64 at the most"
         ),
         (
-            "[\"\(String(repeating: "ä", count: 33))\"]",
-            "1:42: sources[0].states[0]: '\(String(repeating: "ä", count: 33))' has 66 bytes; a word has 64 at the most"
+            "[\"\(umlauts)\"]",
+            "1:42: sources[0].states[0]: '\(umlauts)' has 66 bytes; a word has 64 at the most"
         ),
         (#"["a\u001bb"]"#, "1:42: sources[0].states[0]: holds a control character"),
         (#"["a\u200bb"]"#, #"1:42: sources[0].states[0]: 'a\u{200b}b' holds a character that cannot be seen"#),
@@ -34,7 +37,9 @@ import Testing
         (#""up""#, "1:41: sources[0].states: is a string where an array should be"),
         ("null", "1:41: sources[0].states: is null where an array should be"),
         ("true", "1:41: sources[0].states: is true where an array should be"),
-    ])
+    ]
+
+    @Test(arguments: refused)
     func whatIsNoListOfWordsIsRefused(states: String, fault: String) {
         #expect(faults(states) == [fault])
     }
@@ -53,16 +58,15 @@ import Testing
                 ])
     }
 
+    private static let words = (0..<65).map { "w\($0)" }.joined(separator: ",")
+
     @Test(arguments: [
         (["--states", "a,b", "-u", "http://h/"], "says nothing without value"),
         (["--states", "a,b,a", "--value", "/s"], "'a' is given twice; leave one out"),
         (["--states", "a,,b", "--value", "/s"], "a word is empty"),
         (["--states", "", "--value", "/s"], "a word is empty"),
-        (["--states", String(repeating: "x", count: 65), "--value", "/s"], "has 65 bytes; a word has 64 at the most"),
-        (
-            ["--states", (0..<65).map { "w\($0)" }.joined(separator: ","), "--value", "/s"],
-            "has 65 words; 64 is the most"
-        ),
+        (["--states", ascii, "--value", "/s"], "has 65 bytes; a word has 64 at the most"),
+        (["--states", words, "--value", "/s"], "has 65 words; 64 is the most"),
         (["--states", "a\u{1b}", "--value", "/s"], "holds a character that cannot be seen"),
         (["--states", "a,b", "--value", "none", "-u", "http://h/"], "says nothing without value"),
     ])
