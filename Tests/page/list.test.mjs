@@ -143,7 +143,6 @@ test("words and what is gone are read as they may be written", () => {
     assert.deepEqual(progress(["a", ""]).body.gone, ["a", ""])
     assert.deepEqual(progress(null).body.gone, [])
     assert.equal(progress(Array(1000).fill("k")).body.gone.length, 1000)
-    for (const bad of [Array(1001).fill("k"), ["x".repeat(65_537)], [1], "a", { a: 1 }]) assert.equal(progress(bad), null, JSON.stringify(bad).slice(0, 40))
 })
 
 test("a strip has its blocks at their slots, one path for each colour", () => {

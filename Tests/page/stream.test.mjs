@@ -92,6 +92,23 @@ function begin() {
     return { stream, tab }
 }
 
+test("a line that a tab cannot read ends the connection, which begins anew after a while", async () => {
+    const { tab } = begin()
+    sources[0].say(hello(), stats(0), line(1), line(2).slice(0, 20))
+    await settled()
+    tab.say("broken")
+    tab.say("broken")
+    await settled()
+    assert.ok(sources[0].isClosed)
+    assert.equal(tab.state.kind, "lost")
+    assert.equal(tab.state.reason, "what came is no line of a feed")
+    mock.timers.tick(7 * seconds)
+    assert.equal(sources.length, 1)
+    mock.timers.tick(5 * seconds)
+    assert.equal(sources.length, 2)
+    assert.equal(sources[1].url, "events?since=2&run=a")
+})
+
 test("tabs share one stream, and a later one gets everything at once", async () => {
     const { stream, tab } = begin()
     sources[0].say(hello(), stats(0), line(1), line(2))

@@ -1,7 +1,7 @@
 // What an event's `data` says, as rows of a table: the twin of Sources/Terminal/View/EventFields.swift, held to
 // Tests/Vectors/fields.
 
-import { elementTexts, memberTexts, minified, stringOf } from "./line.mjs"
+import { partsOf, stringOf } from "./line.mjs"
 import { utf8Length, wholeNumber } from "./text.mjs"
 
 const longestPath = 200
@@ -9,13 +9,14 @@ const mostFields = 200
 const mostElements = 50
 const deepest = 8
 
-/** The fields of a document in its order, `{path, value}` each; none of what is no JSON. */
+/** The fields of a document in its order, `{path, value}` each; none of null. */
 export function readFields(data) {
     const fields = []
-    const text = minified(data)
-    if (text !== null) collect(text, "", 0, fields)
+    if (data !== null) collect(withoutSpace(data), "", 0, fields)
     return fields
 }
+
+const withoutSpace = json => json.replace(/("[^"\\]*(?:\\.[^"\\]*)*")|[ \t\r\n]+/g, "$1")
 
 const isContainer = text => text[0] === "{" || text[0] === "["
 
@@ -24,9 +25,9 @@ function collect(text, path, depth, fields) {
     const step = name => (path === "" ? name : `${path}.${name}`)
     const isOpen = isContainer(text) && depth < deepest && utf8Length(path) < longestPath
     if (isOpen && text[0] === "{") {
-        for (const member of memberTexts(text)) collect(member.text, step(member.name), depth + 1, fields)
+        for (const member of partsOf(text)) collect(member.text, step(member.name), depth + 1, fields)
     } else if (isOpen) {
-        const elements = elementTexts(text)
+        const elements = partsOf(text).map(part => part.text)
         if (!elements.some(isContainer)) {
             if (elements.length > 0) fields.push({ path, value: elements.slice(0, mostElements).map(shown).join(", ") })
             return

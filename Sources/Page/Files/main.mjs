@@ -315,6 +315,7 @@ function take(text) {
     for (const part of text.split("\n")) {
         const line = readLine(part)
         if (line !== null) fold(line, local)
+        else port?.postMessage("broken")
     }
 }
 

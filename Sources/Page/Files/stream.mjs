@@ -10,7 +10,8 @@
 //                           played back: "10x", "max" or "paused"; "" of any other feed
 //
 // or several of these at once, and from a tab come "next" when it has taken in what was sent (nothing else is sent before, so
-// that a tab that is busy or frozen holds nothing but its cursor), "start" for a new start, "retry" to try at once, and "leave".
+// that a tab that is busy or frozen holds nothing but its cursor), "start" for a new start, "retry" to try at once, "broken" for a line
+// that is no JSON, and "leave".
 
 // Bound: lines that the page's stream holds for its tabs | 8 Mi characters (a byte each, two in a line with one beyond
 //   U+00FF), and the history | the oldest are dropped; a tab that had not seen them begins again
@@ -83,6 +84,11 @@ export class Stream {
                 break
             case "retry":
                 if (this.#retry !== 0) this.#connect()
+                break
+            case "broken":
+                // It stands for a while, for a person to read. What comes next may be good.
+                this.#pause = longestPause
+                if (this.#isOpen) this.#fail("what came is no line of a feed")
                 break
             case "leave":
                 leave()

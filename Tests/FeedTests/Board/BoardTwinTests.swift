@@ -18,7 +18,7 @@ import Testing
     }
 }
 
-/// One feed: lines of every kind, some of them hostile, some broken.
+/// One feed: lines of every kind, some of them hostile, as an agent sends them: mended, and without those that are none.
 private struct TwinFeed {
     private var json: JSONGenerator
     private var sequence = 0
@@ -43,24 +43,28 @@ private struct TwinFeed {
         let given = VectorJSON.object(limits.mapValues { .int($0) })
         var board = Board(limits: BoardVectorTests().limits(given))
         var lines: [VectorJSON] = []
-        var ignored: [VectorJSON] = []
         for _ in 0..<Int.random(in: 1...200, using: &json.random) {
-            let line = line()
-            if let read = try? LineDecoder.decode(Bytes(Array(line.utf8))) {
-                board.apply(read)
-            } else {
-                ignored.append(.int(lines.count))
-            }
-            lines.append(.string(line))
+            guard let line = Self.sent(Bytes(Array(line().utf8))) else { continue }
+            board.apply(line.line)
+            lines.append(.string(String(decoding: line.bytes, as: UTF8.self)))
         }
         let width = pick([1_000_000, 10_000_000, 7_000_000, 60_000_000, 1, 333_333])
         let (from, to) = (1_772_366_390_000_000, 1_772_366_400_000_000 + Int(pick([0, 5_000_000, 900_000_000])))
         let range = Timestamp(microseconds: Int64(from))..<Timestamp(microseconds: Int64(to))
         return .object([
-            "limits": given, "lines": .array(lines), "ignored": .array(ignored), "width_us": .int(width),
+            "limits": given, "lines": .array(lines), "width_us": .int(width),
             "from_us": .int(from), "to_us": .int(to),
             "state": board.vectorState(width: .microseconds(width), over: range),
         ])
+    }
+
+    /// What an agent sends for a line of another one; nil for nothing.
+    private static func sent(_ bytes: Bytes) -> RelayedLine? {
+        guard let line = try? LineDecoder.decode(bytes) else { return nil }
+        let relayed = RelayedLine(line, bytes: bytes)
+        guard !line.flaws.isEmpty else { return relayed }
+        guard let mended = LineMending.mended(relayed) else { return nil }
+        return (try? LineDecoder.decode(mended)).map { RelayedLine($0, bytes: mended) }
     }
 
     private mutating func pick<Element>(_ elements: [Element]) -> Element {
@@ -162,17 +166,19 @@ private struct TwinFeed {
                 + "\"errors\":\(pick([0, 2])),\(numbers.joined(separator: ","))}"
         }
         let sources = (0..<Int.random(in: 0...3, using: &json.random)).map { _ in
-            let letter = pick(["l", "👩‍🚀", "e\u{301}", "ab", "", "é"])
+            let letter = pick(["l", "👩‍🚀", "e\u{301}", "é"])
             let bands =
                 chance(40)
-                ? ",\"bands\":[{\"name\":\"low\",\"letter\":\"\(letter)\",\"color\":\"#00Ff00\",\"up_to\":\(number())},{\"name\":\"\(name())\",\"letter\":\"h\",\"color\":\"#ff0000\"}]"
+                ? ",\"bands\":[{\"name\":\"low\",\"letter\":\"\(letter)\",\"color\":\"#00Ff00\",\"up_to\":\(number())},{\"name\":\"\(pick(["high", "é猫"]))\",\"letter\":\"h\",\"color\":\"#ff0000\"}]"
                 : ""
             return "{\"source\":\"\(name())\",\"state\":\"\(pick(["ok", "failing", "starting", "new"]))\""
-                + (chance(70) ? ",\"since\":\"\(time())\"" : "") + (chance(50) ? ",\"unit\":\"\(text())\"" : "")
-                + (chance(30) ? ",\"type\":\(json.string())" : "") + (chance(30) ? ",\"every_s\":\(number())" : "")
+                + (chance(70) ? ",\"since\":\"\(time())\"" : "")
+                + (chance(50) ? ",\"unit\":\"\(pick(["AQI", "µg/m³"]))\"" : "")
+                + (chance(30) ? ",\"type\":\(json.string())" : "")
+                + (chance(30) ? ",\"every_s\":\(pick(["10", "60", "0.5"]))" : "")
                 + (chance(40) ? ",\"answered_at\":\"\(time())\"" : "")
                 + (chance(60) ? ",\"code\":\"\(text())\"" : "") + (chance(60) ? ",\"message\":\"\(text())\"" : "")
-                + (chance(40) ? ",\"attempt\":\(number())" : "") + (chance(40) ? ",\"retry_at\":\"\(time())\"" : "")
+                + (chance(40) ? ",\"attempt\":\(pick([1, 7]))" : "") + (chance(40) ? ",\"retry_at\":\"\(time())\"" : "")
                 + (chance(20) ? ",\"runs_once\":true" : "") + (chance(20) ? ",\"takes_n\":true" : "")
                 + (chance(30)
                     ? ",\"value_pointer\":\(pick(["\"/a\"", "7", "\"\(String(repeating: "é", count: 129))\""]))" : "")
