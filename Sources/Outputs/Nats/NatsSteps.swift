@@ -84,7 +84,7 @@ struct NatsSteps {
     private var most: Int?
     /// The most bytes of a message for the stream; nil until it was checked.
     private var limit: Int?
-    /// The step that comes before all logLines, because of a fault.
+    /// The step that comes before all lines, because of a fault.
     private var pending: Step?
     /// The fault that the stream is checked for.
     private var faultToDiagnose: NatsFault?
@@ -104,14 +104,14 @@ struct NatsSteps {
     private static let greetingPeriod = Duration.seconds(60)
     /// How often the kept lines are published.
     private static let keptPeriod = Duration.seconds(15 * 60)
-    // Bound: kept lines published in 15 minutes | 1,000, or a tenth of the lines of the log in that time | the logLines come in
+    // Bound: kept lines published in 15 minutes | 1,000, or a tenth of the lines of the log in that time | the lines come in
     //   the next ones
     /// The least that may be published in a round, and the share of other lines.
     private static let leastKept = 1_000
     private static let keptShare = 10
     /// How often a conflict is checked again.
     private static let conflictPause = Duration.seconds(10)
-    /// The pause for a server that is behind the logLines.
+    /// The pause for a server that is behind the lines.
     private static let outdatedPause = Duration.milliseconds(200)
     /// How often the stream is diagnosed in an outage without answers, and after which time first.
     private static let diagnosisTime = Duration.seconds(20)
