@@ -62,7 +62,10 @@ extension NatsConnection: BrokerReader {
     /// Deletes the current consumer, because a stream may allow only a few. If that is not permitted or gets lost, the
     /// consumer ends by itself. Does not wait for an answer.
     private func endReading() {
-        natsSubscription_Destroy(subscription)
+        if let subscription {
+            natsSubscription_Unsubscribe(subscription)
+            retired.append(subscription)
+        }
         if let consumer { natsConnection_PublishString(connection, "$JS.API.CONSUMER.DELETE.\(consumer)", "") }
         (subscription, consumer) = (nil, nil)
     }

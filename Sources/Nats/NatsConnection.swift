@@ -13,6 +13,8 @@ package final class NatsConnection: Broker, @unchecked Sendable {
     private(set) var context: OpaquePointer?
     /// The subscription that is read.
     var subscription: OpaquePointer?
+    /// Subscriptions that were read before, which live as long as the connection: see `close`.
+    var retired: [OpaquePointer] = []
     /// The consumer that is read: the stream's name and its own.
     var consumer: String?
 
@@ -34,11 +36,25 @@ package final class NatsConnection: Broker, @unchecked Sendable {
 
     deinit { close() }
 
+    /// Has the library's reading thread close the connection before it is destroyed: nats.c 3.4.1 uses a subscription that
+    /// another thread has freed, if that closes the connection while a message is copied for it (`natsConn_processMsg`).
     package func close() {
+        let ended = connection
+        defer { (subscription, retired, consumer, context, connection) = (nil, [], nil, nil, nil) }
+        if let ended {
+            cw_nats_hang_up(ended)
+            var left = Self.patience
+            while !natsConnection_IsClosed(ended), left > 0 {
+                usleep(1_000)
+                left -= 1
+            }
+            // Memory is lost then; that should not happen.
+            guard natsConnection_IsClosed(ended) else { return }
+        }
+        for each in retired { natsSubscription_Destroy(each) }
         natsSubscription_Destroy(subscription)
         jsCtx_Destroy(context)
-        natsConnection_Destroy(connection)
-        (subscription, consumer, context, connection) = (nil, nil, nil, nil)
+        natsConnection_Destroy(ended)
     }
 
     package var mostMessage: Int { Int(natsConnection_GetMaxPayload(connection)) }

@@ -1,0 +1,107 @@
+import Glibc
+import Reactor
+import TestSupport
+import Testing
+
+@testable import Nats
+
+/// The library, with a server that says what it likes.
+@Suite(.limited) struct NatsConnectionTests {
+    /// A server for one connection: it answers the handshake and the first request, and then sends a message of `size`
+    /// bytes to the request's subscription.
+    private final class Server: Sendable {
+        let port: UInt16
+        private let listener: Int32
+        private let size: Int
+        /// Readable when all of the message has been sent.
+        private let end: (read: Int32, write: Int32)
+
+        init(size: Int) throws {
+            let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
+                    bind(listener, raw, length) == 0 && listen(listener, 1) == 0
+                        && getsockname(listener, raw, &length) == 0
+                }
+            }
+            var ends: [Int32] = [0, 0]
+            try #require(isBound && pipe(&ends) == 0)
+            (self.size, self.listener, port, end) = (size, listener, address.sin_port.byteSwapped, (ends[0], ends[1]))
+        }
+
+        deinit { for each in [listener, end.read, end.write] { close(each) } }
+
+        /// Waits until all of the message has been sent.
+        func waitForEnd() {
+            var byte: UInt8 = 0
+            _ = read(end.read, &byte, 1)
+        }
+
+        func serve() {
+            let client = accept(listener, nil, nil)
+            defer { close(client) }
+            func send(_ text: String) { _ = Glibc.send(client, text, text.utf8.count, Int32(MSG_NOSIGNAL)) }
+            send(
+                #"INFO {"server_id":"x","version":"2.9.0","max_payload":1048576,"headers":true,"jetstream":true}"#
+                    + "\r\n")
+            var text = ""
+            var buffer = [UInt8](repeating: 0, count: 4_096)
+            while !text.contains("$JS.API") {
+                let count = recv(client, &buffer, buffer.count, 0)
+                guard count > 0 else { return }
+                let new = String(decoding: buffer[..<count], as: UTF8.self)
+                text += new
+                if new.contains("PING\r\n") { send("PONG\r\n") }
+            }
+            // SUB <inbox>.* <sid>, and PUB $JS.API… <inbox>.<token> 0
+            let words = text.split(whereSeparator: \.isWhitespace)
+            guard let sub = words.firstIndex(of: "SUB"), let pub = words.firstIndex(where: { $0.hasPrefix("$JS.API") })
+            else { return }
+            send("MSG \(words[pub + 1]) \(words[sub + 2]) 2\r\n{}\r\n")
+            send("MSG \(words[pub + 1]) \(words[sub + 2]) \(size)\r\n")
+            let block = [UInt8](repeating: UInt8(ascii: "z"), count: 1 << 20)
+            for _ in 0..<size >> 20 {
+                var left = block[...]
+                while !left.isEmpty {
+                    let count = left.withUnsafeBytes {
+                        Glibc.send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                    }
+                    guard count > 0 else { break }
+                    left = left.dropFirst(count)
+                }
+            }
+            send("\r\n")
+            _ = write(end.write, "x", 1)
+            // Until the client has gone.
+            while recv(client, &buffer, buffer.count, 0) > 0 {}
+        }
+    }
+
+    /// nats.c copies a message that has come whole; a connection that is closed meanwhile must not free what it is for.
+    @Test func closingWhileALongMessageComesIsSafe() async throws {
+        let threads = try (server: LoopThread(name: "server"), client: LoopThread(name: "client"))
+        defer {
+            threads.server.stop()
+            threads.client.stop()
+        }
+        for round in 0..<12 {
+            let server = try Server(size: 48 << 20)
+            let serving = Task(executorPreference: threads.server.loop) { server.serve() }
+            let closing = Task(executorPreference: threads.client.loop) {
+                let address = NatsAddress(host: "127.0.0.1", port: server.port)
+                let connection = NatsConnection(to: NatsServers([address]), name: "test", inbox: "_INBOX_test")
+                try connection.connect()
+                #expect(throws: NatsFault.self) { _ = try connection.stream("S") }
+                server.waitForEnd()
+                usleep(UInt32(round * 2_000))
+                connection.close()
+            }
+            try await closing.value
+            await serving.value
+        }
+    }
+}
