@@ -417,7 +417,8 @@ def hostile(catwatch, folder, long):
         reader = Fleet(catwatch, folder, [server.url])
         good, bad, late = Script(server, "good"), Script(server, "bad"), Script(server, "late")
         good.send([good.hello(), good.line(1)])
-        for subject in ("we%b", "ünï", "x" * 64, "a\u202eb", "$(reboot)"):
+        nobody = ("we%b", "ünï", "x" * 64, "a\u202eb", "$(reboot)")
+        for subject in nobody:
             good.send([good.hello()], subject=PREFIX + subject)
         bad.send([bad.hello(), bad.line(1), bad.line(2, source="s", series="other"), bad.line(3)])
         bad.send(raw=b"this is no line\n\x00\xff\n{}\n[1]\n\n" + b"[" * 100_000)
@@ -442,11 +443,12 @@ def hostile(catwatch, folder, long):
         need(lost["bad", "r1"] == {2, 4}, f"of bad is lost {lost['bad', 'r1']}")
         need(not came["circle", "r1"] and not came["late", "r1"], "a fleet, or what is newer, is a member")
         texts = reader.errors_of()
-        for words in ("names no agent", "a series that is not of its source", "bad sends what is no line of this version", "3000000 bytes",
+        need(len([text for text in texts if "names no agent" in text]) == len(nobody), f"not once for each name: {texts}")
+        for words in ("a series that is not of its source", "bad sends what is no line of this version", "3000000 bytes",
                       "does not say of which run", "newer than this program", "a fleet itself",
                       "agent catwatch is not read, as no source may be called so"):
             need(len([text for text in texts if words in text]) == 1, f"{words} is not said once: {texts}")
-        need(len(texts) == 8, f"{len(texts)} errors: {texts}")
+        need(len(texts) == 7 + len(nobody), f"{len(texts)} errors: {texts}")
         need(all(line["agent"] != "good" or "origin_seq" not in line or line["origin_run"] == "r1"
                  for line in lines if "agent" in line), "in the name of another")
         print(f"hostile: {len(texts)} errors, each once")

@@ -229,12 +229,12 @@ package actor NatsInput: Input {
         }
     }
 
-    /// Returns the agent of a message; nil when there is none, which is reported once.
+    /// Returns the agent of a message; nil when there is none, which is reported once for each name.
     private func member(of message: NatsDelivery, _ id: SourceID) async -> MemberID? {
         let agent = String(NatsSubject.agent(of: message.subject))
         guard AgentName.isValid(agent) else {
-            await complain(
-                "names", "subject \(message.subject) names no agent, whose name has \(AgentName.rule)", id)
+            let text = "subject \(message.subject) names no agent, whose name has \(AgentName.rule)"
+            await complain("name \(agent.prefix(100))", text, id)
             return nil
         }
         switch await store.member(agent, by: id, subject: message.subject) {

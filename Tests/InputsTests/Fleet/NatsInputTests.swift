@@ -903,17 +903,17 @@ import Testing
 
     // MARK: What is not believed
 
-    @Test func whatNamesNoAgentIsRefusedOnce() async throws {
+    @Test func whatNamesNoAgentIsRefusedOnceEach() async throws {
         let stream = try Self.stream(1...1)
-        for name in ["we%b", "ünï", String(repeating: "x", count: 64), "", "a\u{202E}b"] {
-            try stream.publish(Self.message([Self.fact(1)], of: name))
-        }
+        let names = ["we%b", "ünï", String(repeating: "x", count: 64), "", "a\u{202E}b"]
+        for name in names + names { try stream.publish(Self.message([Self.fact(1)], of: name)) }
         try stream.publish(Self.message([Self.fact(2)]))
         try await Self.run(stream) { fleet in
             try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
             #expect(try await fleet.values() == [1, 2])
             let errors = try await fleet.errors()
-            #expect(errors.count == 1 && errors[0].contains("we%b names no agent"), "\(errors)")
+            // A subject that ends with a dot is none, which no server passes on.
+            #expect(errors.count == names.count - 1 && errors[0].contains("we%b names no agent"), "\(errors)")
         }
     }
 
