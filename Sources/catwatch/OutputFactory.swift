@@ -125,10 +125,10 @@ struct OutputFactory: Sendable {
         }
     }
 
-    /// - Parameter reader: the reader of an earlier output to the same address, to continue with.
-    func push(to target: PushTarget, from reader: ReaderID? = nil) -> (PushOutput, Run) {
+    /// - Parameter start: the line with which an earlier output to the same address would have begun its next connection.
+    func push(to target: PushTarget, from start: LineID? = nil) -> (PushOutput, Run) {
         let output = PushOutput(
-            target, store: store, on: platform.loop, random: platform.random(), from: reader,
+            target, store: store, on: platform.loop, random: platform.random(), from: start,
             history: history
         ) { [notices] text in
             await notices.say("catwatch: \(Sanitizer.visible(text, limit: 500))\n")

@@ -103,7 +103,7 @@ actor OutputRunner {
             }
             start(purpose, output, run)
         case .push(let target):
-            let (output, run) = factory.push(to: target, from: await (former?.output as? PushOutput)?.handOverReader())
+            let (output, run) = factory.push(to: target, from: await (former?.output as? PushOutput)?.start)
             start(purpose, output, run)
         case .fixed, .feed, .page: break
         }
@@ -225,7 +225,7 @@ actor OutputRunner {
     private func stop(_ slot: Slot, isFollowed: Bool, isOver: Bool) async {
         switch slot.output {
         case let file as FileOutput: await file.stop(isFollowed: isFollowed)
-        case let push as PushOutput: await push.stop(isFollowed: isFollowed)
+        case let push as PushOutput: await push.stop()
         case let server as FeedServer:
             await server.waitUntilBegun()
             await server.stop(within: Self.drainTime, isOver: isOver)

@@ -1,3 +1,5 @@
+package import Reactor
+
 /// The next item for a reader.
 package enum Delivery: Sendable {
     /// Whole lines, in the log's own memory.
@@ -42,6 +44,22 @@ package enum LinePiece: Sendable {
         switch self {
         case .span(let span): try span.withUnsafeBytes(body)
         case .bytes(let bytes): try bytes.span.bytes.withUnsafeBytes(body)
+        }
+    }
+
+    /// Writes all of it, and waits for room as often as needed.
+    ///
+    /// - Parameter wrote: called with the number of bytes after each write.
+    /// - Throws: `SystemError`, or `CancellationError` when the task is cancelled; a part may have been written.
+    package func write(to stream: any ByteStream, wrote: (Int) -> Void = { _ in }) async throws {
+        var done = 0
+        while done < count {
+            let taken = try withUnsafeBytes { bytes throws(SystemError) in
+                try stream.write(UnsafeRawBufferPointer(rebasing: bytes[done...]))
+            }
+            done += taken
+            wrote(taken)
+            if done < count { try await stream.waitUntilWritable() }
         }
     }
 }

@@ -539,17 +539,6 @@ package actor EventStore {
         return isWhole ? min(sequence.addingSaturated(1), state.log.nextSequence) : 0
     }
 
-    /// Moves a reader back by some bytes, to the start of a line; not a reader that has yet to be greeted for another
-    /// run.
-    ///
-    /// - Parameters:
-    ///   - first: the lowest sequence number to move to.
-    ///   - fallback: the target when the log has dropped the lines: the reader gets a gap for those.
-    /// - Returns: the sequence number of its next line.
-    package func rewind(_ id: ReaderID, bytes: Int, notBefore first: Int, fallback: Int) -> Int {
-        readers[id]?.rewind(bytes: bytes, notBefore: first, fallback: fallback, in: state.log) ?? first
-    }
-
     /// Returns the current `hello` and `stats`, for a reader whose connection begins; no bytes when `next` returns
     /// them.
     package func greeting(for id: ReaderID) -> [UInt8] { readers[id].map { greet($0) } ?? [] }

@@ -136,14 +136,6 @@ final class StoreReader {
         }
         return reading
     }
-
-    /// Moves back by some bytes: see `EventStore.rewind`.
-    func rewind(bytes: Int, notBefore first: Int, fallback: Int, in log: borrowing LineLog) -> Int {
-        guard owedGreeting != .run else { return cursor }
-        let (sequence, isWhole) = log.line(bytes, before: cursor)
-        cursor = max(first, isWhole ? sequence : min(sequence, fallback))
-        return cursor
-    }
 }
 
 /// A reader of one store.

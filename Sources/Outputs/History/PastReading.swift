@@ -13,15 +13,6 @@ package struct PastReading: Sendable {
         case time(Timestamp?, until: Timestamp?)
     }
 
-    /// The format of lines.
-    package enum Form: Sendable {
-        case lines
-        /// As Server-Sent Events.
-        case events
-        /// Numbered lines only.
-        case numbered
-    }
-
     /// The result of a step.
     package enum Step: Sendable, Equatable {
         /// The reader's next bytes: whole lines, behind a `hello` and `stats` where a run begins; may be empty.
@@ -39,7 +30,7 @@ package struct PastReading: Sendable {
 
     private let start: Start
     private let filter: LineFilter?
-    private let form: Form
+    private let form: ReaderForm
     /// The most bytes of lines, approximately: the newest are delivered.
     private let most: Int
     private var phase = Phase.beginning
@@ -63,8 +54,6 @@ package struct PastReading: Sendable {
     package private(set) var lastBeforeMissing: Int?
     /// The next line; nil while unknown.
     package private(set) var next: LineID?
-    /// The sequence number of the last step's first line; nil for none.
-    package private(set) var first: Int?
     /// The last sequence number that the journal had of the current run when that began; nil before.
     package private(set) var end: Int?
 
@@ -76,7 +65,8 @@ package struct PastReading: Sendable {
     package static let pageBytes = 64 << 10
 
     package init(
-        from start: Start, _ filter: LineFilter?, as form: Form, atMost most: Int = .max, through known: Int? = nil
+        from start: Start, _ filter: LineFilter?, as form: ReaderForm, atMost most: Int = .max,
+        through known: Int? = nil
     ) {
         (self.start, self.filter, self.form, self.most, self.known) = (start, filter, form, most, known)
         if case .after(let sequence, let run) = start { next = LineID(run, sequence.addingSaturated(1)) }
@@ -152,7 +142,6 @@ package struct PastReading: Sendable {
     }
 
     private mutating func read(_ history: any LineHistory, _ time: Timestamp) throws(JournalFault) -> Step {
-        first = nil
         // Behind it, a `gap` may report missing lines up to an existing one.
         let isBehind = low.flatMap { low in high.map { low >= $0 } } ?? false
         if isBehind, overBytes >= Self.pageBytes { return .end(nil) }
@@ -228,11 +217,7 @@ package struct PastReading: Sendable {
         let greeting = page.run.greeting(
             at: time, isFiltered: filter != nil, from: first, to: last.addingSaturated(1), page.stats)
         guard let greeting else { throw JournalFault(.corrupt, "the beginning of a run makes no sense") }
-        return switch form {
-        case .lines: greeting
-        case .events: EventFraming.events(of: greeting)
-        case .numbered: []
-        }
+        return form == .events ? EventFraming.events(of: greeting) : greeting
     }
 
     /// Adds a line of a page if it is new and was requested; a `gap` before it reports missing lines, which include
@@ -252,7 +237,6 @@ package struct PastReading: Sendable {
         if isCut { return }
         self.next?.sequence = sequence + 1
         guard filter?.admits(line) != false, let start = line.baseAddress else { return }
-        first = first ?? sequence
         // `forEachLine` has found the newline behind the line.
         let whole = UnsafeRawBufferPointer(start: start, count: line.count + 1)
         if form == .events { EventFraming.append(whole, id, sequence, to: &bytes) } else { bytes += whole }
@@ -275,7 +259,7 @@ package struct PastReading: Sendable {
     }
 
     private func gap(through last: Int, _ time: Timestamp) -> [UInt8] {
-        guard form != .numbered, let next else { return [] }
+        guard let next else { return [] }
         let line = ControlLine.gap(time: time, missing: next.sequence...last, reason: "journal")
         return form == .events ? EventFraming.events(of: line) : line
     }

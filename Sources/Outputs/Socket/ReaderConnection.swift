@@ -9,6 +9,8 @@ package enum ReaderForm: Sendable {
     case lines
     /// Server-Sent Events, with beats in between.
     case events
+    /// Lines for a program that cannot ask for what it has missed.
+    case push
 }
 
 /// One reader: writes the feed by its terms, and reads its requests, if any. It has no task and never waits: it is
@@ -174,8 +176,7 @@ final class ReaderConnection: @unchecked Sendable {
             }
             if room <= 0 { return goOnLater() }
             switch feed.next(&room) {
-            case .lines(let span): outgoing = .span(span)
-            case .bytes(let bytes): outgoing = .bytes(bytes)
+            case .piece(let piece): outgoing = piece
             case .last(let bytes):
                 outgoing = .bytes(bytes)
                 isLast = true

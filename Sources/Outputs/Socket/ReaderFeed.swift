@@ -9,14 +9,15 @@ internal import Reactor
 /// Unchecked: touched on the loop only, as everything it is called by is.
 final class ReaderFeed: @unchecked Sendable {
     enum Next {
-        case lines(LineSpan)
-        case bytes([UInt8])
+        case piece(LinePiece)
         /// The last thing that this reader gets.
         case last([UInt8])
         /// Nothing to write, but there may be more at once.
         case again
         /// Nothing for now.
         case nothing
+
+        static func bytes(_ bytes: [UInt8]) -> Next { .piece(.bytes(bytes)) }
     }
 
     /// A span that is being made events of.
@@ -48,12 +49,20 @@ final class ReaderFeed: @unchecked Sendable {
 
     private let form: ReaderForm
     private let call: @Sendable () -> Void
-    /// Not unowned, which is counted at every use; `close` lets go of the reader.
-    private let readers: FeedReaders
-    private let reader: ReaderID
+    private let store: EventStore
+    private let history: JournalQueue?
+    /// Makes events for all readers of a server. Not unowned, which is counted at every use; `close` lets go of the reader.
+    private let readers: FeedReaders?
+    let reader: ReaderID
+    /// The run that it was greeted for last.
+    private var run = ""
     private var terms = ReaderRequest.Terms()
     private var filter: LineFilter? { terms.filter }
     private var position = Position.log
+    /// The gap whose lines a push looks for in the journal, until that has some of them.
+    private var sought: [UInt8]?
+    /// The line from which on the journal had nothing when it was asked last.
+    private var journalEnd: LineID?
     private var greeting = Greeting.owed
     /// The sequence number at which an answer with `until` ends, exclusive.
     private var goal: Int?
@@ -80,28 +89,42 @@ final class ReaderFeed: @unchecked Sendable {
         call: @escaping @Sendable () -> Void
     ) -> (ReaderFeed, beginning: [UInt8]) {
         let (reader, greeting) = readers.store.assumeIsolated {
-            $0.open(nil, keptAfter: terms == nil ? 0 : nil) { call() }
+            $0.open(nil, keptAfter: terms == nil ? 0 : nil, call: call)
         }
-        let feed = ReaderFeed(form, readers, reader, call)
+        let feed = ReaderFeed(form, reader, readers.store, readers.history, readers, call)
         let first = terms.map { feed.move(to: $0) } ?? greeting
         feed.greeting = first.isEmpty ? feed.greeting : .given
         return (feed, feed.framed(first))
     }
 
+    /// Opens the cursor of a push, which `move` moves to where a connection begins.
+    ///
+    /// - Parameter name: the output's name in `agent` lines.
+    static func push(
+        named name: String, of store: EventStore, _ history: JournalQueue?, call: @escaping @Sendable () -> Void
+    ) -> ReaderFeed {
+        ReaderFeed(.push, store.assumeIsolated { $0.open(name, call: call).0 }, store, history, nil, call)
+    }
+
     private init(
-        _ form: ReaderForm, _ readers: FeedReaders, _ reader: ReaderID, _ call: @escaping @Sendable () -> Void
+        _ form: ReaderForm, _ reader: ReaderID, _ store: EventStore, _ history: JournalQueue?, _ readers: FeedReaders?,
+        _ call: @escaping @Sendable () -> Void
     ) {
-        (self.form, self.readers, self.reader, self.call) = (form, readers, reader, call)
+        (self.form, self.reader, self.store, self.history) = (form, reader, store, history)
+        (self.readers, self.call) = (readers, call)
     }
 
     func close() {
         events = nil
         leaveJournal()
-        readers.store.assumeIsolated { $0.close(reader) }
+        store.assumeIsolated { $0.close(reader) }
     }
 
     /// Has a beat follow the events that are being written.
     func oweBeat() { owesBeat = true }
+
+    /// The next line, as long as it reads the log.
+    var nextLine: LineID { store.assumeIsolated { LineID($0.run, $0.cursor(of: reader)) } }
 
     /// Whether an answer to a request can be given now.
     var takesAnswers: Bool { if case .owedTwice = greeting { false } else { true } }
@@ -110,35 +133,34 @@ final class ReaderFeed: @unchecked Sendable {
     ///
     /// - Parameter room: gets less by as many bytes as were looked at.
     func next(_ room: inout Int) -> Next {
-        if let next = events { return .bytes(piece(of: next, &room)) }
+        if let next = events { return .piece(piece(of: next, &room)) }
         if owesBeat {
             owesBeat = false
-            return .bytes(readers.beat)
+            return .piece(.bytes(readers?.beat ?? []))
         }
         if case .log = position { return nextOfLog(&room) }
         return nextOfJournal(&room)
     }
 
     private func nextOfLog(_ room: inout Int) -> Next {
-        if let goal, readers.store.assumeIsolated({ $0.cursor(of: reader) }) >= goal {
-            return .last(framed(byeUntil(goal)))
-        }
-        switch readers.store.assumeIsolated({ $0.dequeue(for: reader) }) {
+        if let goal, hasReached(goal) { return .last(framed(byeUntil(goal))) }
+        switch store.assumeIsolated({ $0.dequeue(for: reader) }) {
         case .lines(let span) where form == .events:
             countLateLines(of: span)
-            let run = readers.store.assumeIsolated { $0.run }
-            return .bytes(piece(of: Events(span: span, run: run, sequence: span.sequences.lowerBound), &room))
+            let run = store.assumeIsolated { $0.run }
+            return .piece(piece(of: Events(span: span, run: run, sequence: span.sequences.lowerBound), &room))
         case .lines(let span):
             countLateLines(of: span)
             room -= span.count
-            guard let filter else { return .lines(span) }
+            guard let filter else { return .piece(.span(span)) }
             return .bytes(greeted(span.withUnsafeBytes { filter.chosen(of: $0) }))
         case .gap(let line):
-            guard !isOver else { return .again }
+            guard !isOver, !seek(line) else { return .again }
             overBytes = 0
             return .bytes(greeted(framed(line)))
         case .greeting(let lines):
             let isOwedTwice = !takesAnswers
+            run = store.assumeIsolated { $0.run }
             let first = framed(lines) + failure
             (greeting, pending, failure) = (.given, nil, [])
             return .bytes(isOwedTwice ? lines + first : first)
@@ -152,6 +174,23 @@ final class ReaderFeed: @unchecked Sendable {
         }
     }
 
+    /// Whether it reads the log, and its next line is this one or a later one.
+    func hasReached(_ sequence: Int) -> Bool {
+        if case .log = position { store.assumeIsolated { $0.cursor(of: reader) } >= sequence } else { false }
+    }
+
+    /// Looks for the lines that a gap names in the journal, for a push: its peer cannot ask for them.
+    ///
+    /// - Returns: false when there is no journal, or it had nothing from there on when it was asked last.
+    private func seek(_ line: [UInt8]) -> Bool {
+        guard form == .push, history != nil, let gap = Line.Gap(line[...]), journalEnd != LineID(run, gap.from) else {
+            return false
+        }
+        position = .journal(PastReading(from: .after(gap.from - 1, run: run), nil, as: form, through: gap.to))
+        sought = line
+        return true
+    }
+
     /// Counts lines that are too late for who asked for some time.
     private func countLateLines(of span: LineSpan) {
         guard terms.until != nil, !isOver, let filter else { return }
@@ -159,13 +198,15 @@ final class ReaderFeed: @unchecked Sendable {
     }
 
     /// The next events of a span.
-    private func piece(of next: Events, _ room: inout Int) -> [UInt8] {
-        let piece = readers.events(of: next.span, from: next.offset, next.sequence, run: next.run, filter)
+    private func piece(of next: Events, _ room: inout Int) -> LinePiece {
+        guard let piece = readers?.events(of: next.span, from: next.offset, next.sequence, run: next.run, filter) else {
+            return .bytes([])
+        }
         room -= piece.length
         var next = next
         (next.offset, next.sequence) = (next.offset + piece.length, piece.next)
         events = next.offset < next.span.count ? next : nil
-        return greeted(piece.bytes)
+        return .bytes(greeted(piece.bytes))
     }
 
     /// Lines without a number, as this reader gets them.
@@ -181,8 +222,8 @@ final class ReaderFeed: @unchecked Sendable {
     /// The last line for who asked for lines up to some time.
     private func byeUntil(_ goal: Int) -> [UInt8] {
         let (run, last) =
-            pending.map { ($0.run, $0.last) } ?? (readers.store.assumeIsolated { $0.run }, goal - 1)
-        return ControlLine.bye(time: readers.store.wallTime, run: run, lastSequence: last, reason: "until")
+            pending.map { ($0.run, $0.last) } ?? (store.assumeIsolated { $0.run }, goal - 1)
+        return ControlLine.bye(time: store.wallTime, run: run, lastSequence: last, reason: "until")
     }
 
     // MARK: Terms
@@ -191,10 +232,10 @@ final class ReaderFeed: @unchecked Sendable {
     func move(to terms: ReaderRequest.Terms) -> [UInt8] {
         leaveJournal()
         self.terms = terms
-        (goal, overBytes, pending, failure) = (nil, 0, nil, [])
+        (goal, overBytes, pending, failure, sought, journalEnd) = (nil, 0, nil, [], nil, nil)
         if let reading = reading(terms) {
             position = .journal(reading)
-            readers.store.assumeIsolated { $0.sendAway(reader) }
+            store.assumeIsolated { $0.sendAway(reader) }
             return []
         }
         return beginLog()
@@ -209,7 +250,7 @@ final class ReaderFeed: @unchecked Sendable {
             case .after(let sequence, let run): .after(sequence, run: run)
             }
         return answering(
-            readers.store.assumeIsolated {
+            store.assumeIsolated {
                 if terms.until != nil { goal = $0.nextSequence }
                 return $0.move(
                     reader, to: start, isFiltered: filter != nil, keptAfter: terms.keptAfter, replaying: mostReplayed)
@@ -219,6 +260,7 @@ final class ReaderFeed: @unchecked Sendable {
     /// The greeting that answers a request; none when it comes by `dequeue`. A reader by HTTP has asked before its connection begins, and
     /// gets one only.
     private func answering(_ lines: [UInt8]) -> [UInt8] {
+        if !lines.isEmpty { run = store.assumeIsolated { $0.run } }
         if lines.isEmpty, case .owed = greeting, form == .socket { greeting = .owedTwice }
         return lines
     }
@@ -226,25 +268,25 @@ final class ReaderFeed: @unchecked Sendable {
     /// How many bytes of lines that there are already it gets at the most.
     private var mostReplayed: Int {
         if case .time = terms.start { return FeedReaders.mostReplayed }
-        return form == .socket ? .max : FeedReaders.mostReplayed
+        return form == .socket || form == .push ? .max : FeedReaders.mostReplayed
     }
 
     // MARK: The journal
 
     /// What is asked for that the log does not have.
     private func reading(_ terms: ReaderRequest.Terms) -> PastReading? {
-        guard readers.history != nil else { return nil }
+        guard history != nil else { return nil }
         let start: PastReading.Start
         switch terms.start {
         case .oldest, .newest: return nil
         case .time(let from): start = .time(from, until: terms.until)
         case .after(let sequence, let run):
-            let run = run ?? readers.store.assumeIsolated { $0.run }
+            let run = run ?? store.assumeIsolated { $0.run }
             let next = LineID(run, sequence.addingSaturated(1))
-            if readers.store.assumeIsolated({ $0.holds(next) }) { return nil }
+            if store.assumeIsolated({ $0.holds(next) }) { return nil }
             start = .after(sequence, run: run)
         }
-        return PastReading(from: start, filter, as: form == .events ? .events : .lines, atMost: mostReplayed)
+        return PastReading(from: start, filter, as: form, atMost: mostReplayed)
     }
 
     private func nextOfJournal(_ room: inout Int) -> Next {
@@ -252,9 +294,9 @@ final class ReaderFeed: @unchecked Sendable {
         case .log: return .again
         case .asked: return .nothing
         case .journal(var reading):
-            guard let history = readers.history else { return .nothing }
-            reading.log = readers.store.assumeIsolated { LineID($0.run, $0.firstSequence) }
-            if let next = reading.next, readers.store.assumeIsolated({ $0.holds(next) }) {
+            guard let history else { return .nothing }
+            reading.log = store.assumeIsolated { LineID($0.run, $0.firstSequence) }
+            if let next = reading.next, store.assumeIsolated({ $0.holds(next) }) {
                 return join(behind: reading)
             }
             position = .asked(
@@ -268,6 +310,10 @@ final class ReaderFeed: @unchecked Sendable {
         case .answered(let reading, .bytes(let bytes)):
             room -= bytes.count
             position = .journal(reading)
+            if sought != nil, reading.end != nil {
+                sought = nil
+                store.assumeIsolated { $0.sendAway(self.reader) }
+            }
             return bytes.isEmpty ? .again : .bytes(greetedFirst(bytes))
         case .answered(_, .end(let fault?)) where terms.until != nil:
             // An answer that ends is taken for all there is.
@@ -275,10 +321,15 @@ final class ReaderFeed: @unchecked Sendable {
             return .last(
                 framed(
                     ControlLine.refusal(
-                        .disk, "the journal cannot be read: \(fault.reason)", time: readers.store.wallTime)))
+                        .disk, "the journal cannot be read: \(fault.reason)", time: store.wallTime)))
         case .answered(var reading, .end(let fault)):
-            let run = readers.store.assumeIsolated { $0.run }
-            let (lost, refusal) = reading.leave(because: fault, for: run, at: readers.store.wallTime)
+            journalEnd = reading.next
+            if let gap = sought.take() {
+                position = .log
+                return .bytes(gap)
+            }
+            let run = store.assumeIsolated { $0.run }
+            let (lost, refusal) = reading.leave(because: fault, for: run, at: store.wallTime)
             return join(behind: reading, lost, framed(refusal))
         }
     }
@@ -303,7 +354,7 @@ final class ReaderFeed: @unchecked Sendable {
         position = .log
         overBytes = reading.overBytes
         guard reading.isFound, let next = reading.next else { return goOn(behind: beginLog(), failure) }
-        let (run, greeting) = readers.store.assumeIsolated {
+        let (run, greeting) = store.assumeIsolated {
             if terms.until != nil { goal = $0.nextSequence }
             // Lines that neither the journal nor the log has may be kept ones.
             let keptAfter = terms.keptAfter.map { _ in reading.lastBeforeMissing ?? next.sequence - 1 }
@@ -335,7 +386,7 @@ final class ReaderFeed: @unchecked Sendable {
     }
 
     private func leaveJournal() {
-        if case .asked(let ticket) = position { readers.history?.assumeIsolated { $0.cancel(ticket) } }
+        if case .asked(let ticket) = position { history?.assumeIsolated { $0.cancel(ticket) } }
         position = .log
     }
 }
@@ -343,12 +394,19 @@ final class ReaderFeed: @unchecked Sendable {
 extension LineFilter {
     /// The lines that are admitted, one behind the other; of `kept` lines, those whose lines are.
     fileprivate func chosen(of bytes: UnsafeRawBufferPointer, areKept: Bool = false) -> [UInt8] {
-        var chosen: [UInt8] = []
-        bytes.forEachLine { line in
-            guard let admitted = areKept ? ControlLine.line(inKept: line) : line, admits(admitted) else { return }
-            chosen += line
-            chosen.append(UInt8(ascii: "\n"))
+        bytes.lines { (areKept ? ControlLine.line(inKept: $0) : $0).map(admits) ?? false }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// The lines that fulfil a condition, one behind the other.
+    func lines(where isWanted: (UnsafeRawBufferPointer) -> Bool) -> [UInt8] {
+        var lines: [UInt8] = []
+        forEachLine { line in
+            guard isWanted(line) else { return }
+            lines += line
+            lines.append(UInt8(ascii: "\n"))
         }
-        return chosen
+        return lines
     }
 }

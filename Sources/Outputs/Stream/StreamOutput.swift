@@ -88,32 +88,21 @@ package actor StreamOutput {
 
     private func write(_ reader: ReaderID, _ greeting: [UInt8]) async throws -> Ending {
         guard let stream else { return .finished }
-        try await write(greeting, to: stream)
+        try await write(.bytes(greeting), to: stream)
         while true {
             switch try await store.next(for: reader) {
-            case .lines(let span): try await write(span, to: stream)
-            case .gap(let line), .greeting(let line): try await write(line, to: stream)
+            case .lines(let span): try await write(.span(span), to: stream)
+            case .gap(let line), .greeting(let line): try await write(.bytes(line), to: stream)
             case .kept, .interrupted: break
             case .end(let line):
-                try await write(line, to: stream)
+                try await write(.bytes(line), to: stream)
                 return .finished
             }
         }
     }
 
-    private func write(_ span: LineSpan, to stream: any ByteStream) async throws {
-        guard let escaped = span.withUnsafeBytes({ escapedForTerminal($0) }) else {
-            return try await span.write(to: stream)
-        }
-        try await stream.write(all: escaped)
-    }
-
-    private func write(_ lines: [UInt8], to stream: any ByteStream) async throws {
-        try await stream.write(all: lines.withUnsafeBytes { escapedForTerminal($0) } ?? lines)
-    }
-
-    /// Returns these lines escaped for a terminal; nil when nothing needs it.
-    private func escapedForTerminal(_ lines: UnsafeRawBufferPointer) -> [UInt8]? {
-        escapesForTerminal ? TerminalEscaper.escaped(lines) : nil
+    private func write(_ piece: LinePiece, to stream: any ByteStream) async throws {
+        let escaped = escapesForTerminal ? piece.withUnsafeBytes { TerminalEscaper.escaped($0) } : nil
+        try await (escaped.map(LinePiece.bytes) ?? piece).write(to: stream)
     }
 }

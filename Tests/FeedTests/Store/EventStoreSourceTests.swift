@@ -144,7 +144,7 @@ import Testing
             let (ender, _) = await harness.store.open("ender")
             await harness.publish(2)
             await harness.store.greetAll()
-            // A move is answered by a greeting that has all the news already; and rewinding is as ever.
+            // A move is answered by a greeting that has all the news already.
             #expect(await harness.store.move(mover, to: .oldest, isFiltered: false).isEmpty == false)
             guard case .lines(let span) = try await harness.store.next(for: mover) else {
                 Issue.record("another greeting")
@@ -152,7 +152,6 @@ import Testing
             }
             #expect(span.sequences == 1...2)
             await harness.store.greetAll()
-            #expect(await harness.store.rewind(mover, bytes: 1, notBefore: 1, fallback: 1) == 2)
             await harness.store.finish("end")
             let news = try Self.sources(try await harness.store.next(for: ender))
             #expect(news?.count == 1)

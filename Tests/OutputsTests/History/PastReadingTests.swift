@@ -13,7 +13,7 @@ import Testing
     /// Everything that comes up to the end.
     private static func read(
         _ history: MemoryHistory, _ start: PastReading.Start, _ filter: LineFilter? = nil,
-        as form: PastReading.Form = .lines, atMost most: Int = .max, through known: Int? = nil, log: LineID? = nil
+        as form: ReaderForm = .lines, atMost most: Int = .max, through known: Int? = nil, log: LineID? = nil
     ) throws -> [UInt8] {
         var reading = PastReading(from: start, filter, as: form, atMost: most, through: known)
         reading.log = log
@@ -269,8 +269,6 @@ import Testing
         #expect(events.map(\.id) == ["", "", "A-2", "A-3", "A-3", "A-3", "B-1", "B-2"])
         let lines = try Self.read(history, .after(1, run: "A"))
         #expect(events.map(\.data) == lines.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) })
-        let numbered = try Self.read(history, .after(1, run: "A"), as: .numbered)
-        #expect(try Self.summary(numbered) == "2…3 1…2")
     }
 
     /// A file says what it likes; what comes of it is whole lines in order, or a fault.

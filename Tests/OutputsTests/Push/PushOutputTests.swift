@@ -387,13 +387,13 @@ import Testing
             try await loop.sleep(for: .seconds(1))
             try await body(stage, peer)
             let before = loop.clock.now
-            await first.stop(isFollowed: true)
+            await first.stop()
             try await running.value
             let took = before.duration(to: loop.clock.now)
             peer.isPresent = true
             let second = PushOutput(
                 try PushTarget("unix:/x?resend=\(resend)&control=true"), store: stage.store, on: loop,
-                from: await first.handOverReader(), tell: { _ in }, connect: { try peer.connect() })
+                from: await first.start, tell: { _ in }, connect: { try peer.connect() })
             async let end: Void = second.run()
             let other = try await peer.accept()
             await stage.publish(4)

@@ -1,40 +1,89 @@
+import Feed
+import Reactor
 import TestSupport
 import Testing
 
 @testable import Outputs
 
 @Suite(.limited) struct WriteTrailTests {
+    private static let time = Timestamp(seconds: 1_800_000_000)
+
+    /// A line of this length with its newline.
+    private static func line(_ sequence: Int, _ length: Int) -> [UInt8] {
+        let head = "{\"seq\":\(sequence),\"text\":\""
+        return Array((head + String(repeating: "x", count: length - head.utf8.count - 3) + "\"}\n").utf8)
+    }
+
+    private static func gap(_ missing: ClosedRange<Int>) -> [UInt8] {
+        ControlLine.gap(time: time, missing: missing, reason: "slow_reader")
+    }
+
+    private static func hello(_ run: String, first: Int) -> [UInt8] {
+        ControlLine.hello(
+            time: time, identity: AgentIdentity(run: run, version: "1", started: time), isFiltered: false,
+            interval: .seconds(10), history: .seconds(120), firstSequence: first, nextSequence: first)
+    }
+
+    /// As far as what is resent, and all of the piece that is being written.
     @Test func findsTheWayBackAsAListOfEverythingDoes() {
         for seed in 91...94 as ClosedRange<UInt64> {
             var random = SeededGenerator(seed: seed)
             let reach = Int(random.next() % 5_000)
-            var trail = WriteTrail(reach: reach)
+            var (sequence, run) = (1, "r0")
+            var trail = WriteTrail(from: LineID(run, sequence), reach: reach)
             var all: [(sequence: Int, bytes: Int)] = []
-            var sequence = 1
             for round in 0..<2_000 {
-                let bytes = 1 + Int(random.next() % 300)
-                trail.record(sequence: sequence, bytes: bytes)
-                all.append((sequence, bytes))
-                sequence += 1 + Int(random.next() % 5)
-                let back = Int(random.next() % UInt64(reach + bytes + 1))
+                var (piece, counted): ([UInt8], Int) = ([], 0)
+                for _ in 0...random.next() % 4 {
+                    switch random.next() % 8 {
+                    case 0:
+                        piece += Self.gap(sequence...sequence + 2)
+                        all.append((sequence, 0))
+                        sequence += 3
+                    case 1 where random.next() % 20 == 0:
+                        (sequence, run) = (1 + Int(random.next() % 9), "r\(round)")
+                        piece += Self.hello(run, first: sequence)
+                        (all, counted) = ([(sequence, 0)], 0)
+                    case 1: piece += Self.hello(run, first: 1)
+                    default:
+                        let bytes = 60 + Int(random.next() % 300)
+                        piece += Self.line(sequence, bytes)
+                        all.append((sequence, bytes))
+                        counted += bytes
+                        sequence += 1
+                    }
+                }
+                trail.record(.bytes(piece))
+                let back = Int(random.next() % UInt64(reach + counted + 1))
                 var left = back
-                let expected = all.reversed().first {
-                    left -= $0.bytes
-                    return left <= 0
+                var expected = sequence
+                for line in all.reversed() where left > 0 {
+                    left -= line.bytes
+                    expected = line.sequence
                 }
-                #expect(trail.sequence(bytesBack: back) == expected?.sequence, "seed \(seed), round \(round)")
-                if random.next() % 500 == 0 {
-                    trail.removeAll()
-                    all.removeAll()
-                    #expect(trail.sequence(bytesBack: 1) == nil)
-                }
+                #expect(trail.line(bytesBack: back) == LineID(run, expected), "seed \(seed), round \(round)")
             }
         }
     }
 
+    @Test func beginsWhereTheConnectionDoesWhenLittleWasWritten() {
+        var trail = WriteTrail(from: LineID("r", 7), reach: 1_000)
+        #expect(trail.line(bytesBack: 0) == LineID("r", 7) && trail.line(bytesBack: 500) == LineID("r", 7))
+        trail.record(.bytes(Self.gap(7...20) + Self.line(21, 100)))
+        #expect(trail.line(bytesBack: 0) == LineID("r", 22))
+        #expect(trail.line(bytesBack: 100) == LineID("r", 21) && trail.line(bytesBack: 101) == LineID("r", 7))
+    }
+
+    /// The log may have let go of lines when the run's `hello` is made, which a gap behind it names.
+    @Test func aGapMayBeginBeforeItsRun() {
+        var trail = WriteTrail(from: LineID("r1", 7), reach: 1_000)
+        trail.record(.bytes(Self.line(7, 100) + Self.hello("r2", first: 5) + Self.gap(1...4) + Self.line(5, 100)))
+        #expect(trail.line(bytesBack: 100) == LineID("r2", 5) && trail.line(bytesBack: 1_000) == LineID("r2", 1))
+    }
+
     @Test func forgetsWhatIsNoLongerAskedFor() {
-        var trail = WriteTrail(reach: 1_000)
-        for sequence in 1...100_000 { trail.record(sequence: sequence, bytes: 100) }
+        var trail = WriteTrail(from: LineID("r", 1), reach: 1_000)
+        for sequence in 1...10_000 { trail.record(.bytes(Self.line(sequence, 100))) }
         #expect(trail.count < 200)
     }
 }

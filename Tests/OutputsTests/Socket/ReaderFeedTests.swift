@@ -40,9 +40,10 @@ import Testing
         var room = Int.max
         while true {
             switch feed.next(&room) {
-            case .lines(let span): return .bytes(span.count)
-            case .bytes(let bytes):
-                return bytes.starts(with: "{\"type\":\"gap\"".utf8) ? .gap : .bytes(bytes.count)
+            case .piece(let piece):
+                return piece.withUnsafeBytes {
+                    $0.starts(with: "{\"type\":\"gap\"".utf8) ? .gap : .bytes($0.count)
+                }
             case .last: return .end
             case .again: continue
             case .nothing: return .nothing
@@ -120,7 +121,7 @@ import Testing
                 #expect(!feed.move(to: try Self.terms { ($0.replay, $0.types) = (false, ["fact"]) }).isEmpty)
                 await stage.feed.publish()
                 var room = Int.max
-                guard case .bytes(let bytes) = feed.next(&room) else {
+                guard case .piece(.bytes(let bytes)) = feed.next(&room) else {
                     Issue.record("no line")
                     return
                 }
