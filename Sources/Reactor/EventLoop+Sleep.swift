@@ -2,10 +2,7 @@ extension EventLoop {
     /// Suspends the calling task until `deadline`; throws at once when the task is cancelled.
     package func sleep(until deadline: LoopInstant) async throws(CancellationError) {
         preconditionOnLoop()
-        let wakeup = Wakeup(loop: self)
-        let timer = schedule(at: deadline) { wakeup.signal() }
-        defer { cancel(timer) }
-        try await wakeup.wait()
+        try await Wakeup(loop: self).wait(until: deadline)
     }
 
     /// Suspends the calling task for `duration`; throws at once when the task is cancelled. With zero, it resumes after

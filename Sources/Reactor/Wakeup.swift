@@ -62,6 +62,16 @@ package final class Wakeup: @unchecked Sendable {
         if !wasSignalled { throw CancellationError() }
     }
 
+    /// Waits for a signal; without one, until `deadline`.
+    ///
+    /// - Parameter deadline: nil for no limit.
+    /// - Throws: like `wait()`.
+    package func wait(until deadline: LoopInstant?) async throws(CancellationError) {
+        let timer = deadline.map { loop.schedule(at: $0) { self.signal() } }
+        defer { if let timer { loop.cancel(timer) } }
+        try await wait()
+    }
+
     private func consumeSignal() -> Bool {
         guard isSignalled || isOpen else { return false }
         isSignalled = false

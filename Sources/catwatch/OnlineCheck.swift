@@ -64,15 +64,13 @@ actor OnlineCheck {
             group.addTask { try? await self.runner.run(tried) }
             group.addTask { try? await self.read() }
             let deadline = loop.clock.now.advanced(by: patience)
-            let timer = loop.schedule(at: deadline) { [decided] in decided.signal() }
             var rest = tried
             while !rest.isEmpty, loop.clock.now < deadline {
-                guard (try? await decided.wait()) != nil else { break }
+                guard (try? await decided.wait(until: deadline)) != nil else { break }
                 // The others need more time; finished sources are stopped, so that none is asked twice.
                 rest.removeAll { results[$0.description.name]?.isDecided == true }
                 if !rest.isEmpty { await runner.replace(with: rest) }
             }
-            loop.cancel(timer)
             group.cancelAll()
         }
         let texts = sources.map { text(of: $0) }

@@ -292,9 +292,7 @@ actor OutputRunner {
     private func waitForEnd(until deadline: LoopInstant?) async {
         let ended = Wakeup(loop: loop)
         waiting.append(ended)
-        let timer = deadline.map { loop.schedule(at: $0) { ended.signal() } }
-        try? await ended.wait()
-        if let timer { loop.cancel(timer) }
+        try? await ended.wait(until: deadline)
         waiting.removeAll { $0 === ended }
     }
 

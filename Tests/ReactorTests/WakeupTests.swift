@@ -25,6 +25,19 @@ import Testing
         }
     }
 
+    @Test func waitsUntilTheDeadlineAtMost() async throws {
+        try await withLoop(virtual: true) { loop in
+            let wakeup = Wakeup(loop: loop)
+            let started = loop.clock.now
+            loop.schedule(after: .seconds(2)) { wakeup.signal() }
+            // The signal comes first; then its deadline is gone; one in the past is over at once.
+            for (deadline, end) in [(5, 2), (7, 7), (3, 7)] {
+                try await wakeup.wait(until: started.advanced(by: .seconds(deadline)))
+                #expect(started.duration(to: loop.clock.now) == .seconds(end))
+            }
+        }
+    }
+
     @Test func throwsWhenItsTaskIsCancelledAndKeepsTheNextSignal() async throws {
         try await withLoop(virtual: true) { loop in
             let wakeup = Wakeup(loop: loop)

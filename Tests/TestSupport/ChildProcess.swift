@@ -100,15 +100,13 @@ package actor ChildProcess {
         for what: String, _ condition: @Sendable (isolated ChildProcess) throws -> Value?
     ) async throws -> Value {
         let limit = loop.clock.now.advanced(by: deadline)
-        let timer = loop.schedule(at: limit) { [changed] in changed.signal() }
-        defer { loop.cancel(timer) }
         while true {
             // Looked at first: what comes before the end is complete when the end is seen.
             let isOver = isComplete
             if let value = try condition(self) { return value }
             if isOver { throw Failed("\(command): ended while waited for \(what)\n\(transcript)") }
             if loop.clock.now >= limit { throw Failed("\(command): waited in vain for \(what)\n\(transcript)") }
-            try await changed.wait()
+            try await changed.wait(until: limit)
         }
     }
 

@@ -134,13 +134,9 @@ package actor EventStore {
         while ending == nil, areBehind() {
             if let deadline, deadline <= loop.clock.now { return false }
             let wakeup = Wakeup(loop: loop)
-            let timer = deadline.map { loop.schedule(at: $0) { wakeup.signal() } }
             readers.add(wakeup)
-            defer {
-                readers.remove(wakeup)
-                if let timer { loop.cancel(timer) }
-            }
-            try await wakeup.wait()
+            defer { readers.remove(wakeup) }
+            try await wakeup.wait(until: deadline)
         }
         return true
     }

@@ -89,9 +89,7 @@ package actor FibonacciInput: Input {
             // A leftover signal is harmless: the loop checks again.
             var next = due
             if !requests.isEmpty { next = min(due ?? notBefore, notBefore) }
-            let timer = next.map { time in loop.schedule(at: time) { [request] in request.signal() } }
-            defer { if let timer { loop.cancel(timer) } }
-            try await request.wait()
+            try await request.wait(until: next)
         }
     }
 

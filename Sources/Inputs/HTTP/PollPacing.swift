@@ -59,9 +59,7 @@ struct PollPacing {
     ///
     /// - Parameter last: when the last request was made.
     func wait(until due: LoopInstant, since last: LoopInstant) async throws(CancellationError) {
-        let timer = loop.schedule(at: due) { [refresh] in refresh.signal() }
-        defer { loop.cancel(timer) }
-        try await refresh.wait()
+        try await refresh.wait(until: due)
         let earliest = min(due, retries.allowed(at: last.advanced(by: Self.refreshPause)))
         if loop.clock.now < earliest { try await loop.sleep(until: earliest) }
     }

@@ -90,9 +90,7 @@ package final class ReplayClock: WallClock, @unchecked Sendable {  // touched on
     ///
     /// - Parameter time: nil to wait only for a change.
     package func wait(for time: Duration?) async throws(CancellationError) {
-        let timer = time.map { loop.schedule(after: $0) { [changed] in changed.signal() } }
-        defer { if let timer { loop.cancel(timer) } }
-        try await changed.wait()
+        try await changed.wait(until: time.map { loop.clock.now.advanced(by: $0) })
     }
 
     // MARK: What a person changes

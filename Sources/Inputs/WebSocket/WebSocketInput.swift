@@ -119,16 +119,9 @@ package actor WebSocketInput: Input {
             let asked = retries.allowed(at: start.advanced(by: KeepAlive.pollPause))
             let target = isPollWanted ? min(due, asked) : due
             guard loop.clock.now < target else { break }
-            try await waitForPulse(until: target)
+            try await pulse.wait(until: target)
         }
         isPollWanted = false
-    }
-
-    /// Suspends until `deadline`, or until `pulse` is signalled.
-    private func waitForPulse(until deadline: LoopInstant) async throws(CancellationError) {
-        let timer = loop.schedule(at: deadline) { [pulse] in pulse.signal() }
-        defer { loop.cancel(timer) }
-        try await pulse.wait()
     }
 
     /// Publishes the collected events.
@@ -444,7 +437,7 @@ package actor WebSocketInput: Input {
                 reportFaults(id)
                 await publish()
                 do {
-                    try await waitForPulse(until: min(due, faults.due ?? due))
+                    try await pulse.wait(until: min(due, faults.due ?? due))
                 } catch {
                     return nil
                 }

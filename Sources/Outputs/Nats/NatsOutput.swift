@@ -113,10 +113,7 @@ package actor NatsOutput {
                 let delivery = await store.dequeue(for: reader)
                 steps.read(
                     delivery, isFleet: await store.isOfFleet, isOver: await store.isOver, at: loop.clock.now)
-            case .wait(let time):
-                let timer = time.map { loop.schedule(at: $0) { [more] in more.signal() } }
-                defer { if let timer { loop.cancel(timer) } }
-                try await more.wait()
+            case .wait(let time): try await more.wait(until: time)
             case .pause(let time): try await sleep(for: time)
             case .end(let isDone): return isDone
             }

@@ -90,9 +90,7 @@ package actor PushOutput {
             let wait = backoff.fail(using: &random)
             await store.setState(reason, of: feed.reader)
             await tell("\(target): \(reason); next try in \(wait.shortText)")
-            let timer = loop.schedule(after: wait) { [pause] in pause.signal() }
-            defer { loop.cancel(timer) }
-            try await pause.wait()
+            try await pause.wait(until: loop.clock.now.advanced(by: wait))
             guard goal == nil else { return }
         }
     }

@@ -124,11 +124,9 @@ package actor Notices {
     /// Removes the status line and waits until everything has been written, at most for `limit`.
     package func drain(within limit: Duration) async {
         show(nil)
-        let timer = loop.schedule(after: limit) { [written] in written.signal() }
-        defer { loop.cancel(timer) }
         let deadline = loop.clock.now.advanced(by: limit)
         while !pending.isEmpty, !isGone, loop.clock.now < deadline {
-            guard (try? await written.wait()) != nil else { return }
+            guard (try? await written.wait(until: deadline)) != nil else { return }
         }
     }
 }

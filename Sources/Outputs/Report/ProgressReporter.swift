@@ -88,10 +88,8 @@ package actor ProgressReporter {
 
     /// Waits for something new to draw, at most until `deadline`.
     private func wait(until deadline: LoopInstant) async throws(CancellationError) {
-        let timer = loop.schedule(at: deadline) { [changed] in changed.signal() }
-        defer { loop.cancel(timer) }
         // A signal for progress that is drawn already may be left.
-        while isDrawn, loop.clock.now < deadline { try await changed.wait() }
+        while isDrawn, loop.clock.now < deadline { try await changed.wait(until: deadline) }
     }
 
     private func newest(in bytes: UnsafeRawBufferPointer) -> ProgressBar? {

@@ -143,9 +143,7 @@ package final class FeedReaders: @unchecked Sendable {
 
     package func waitUntilLeft() async throws(CancellationError) {
         guard let deadline else { return }
-        let timer = loop.schedule(at: deadline) { [left] in left.open() }
-        defer { loop.cancel(timer) }
-        while count > 0, loop.clock.now < deadline { try await left.wait() }
+        while count > 0, loop.clock.now < deadline { try await left.wait(until: deadline) }
     }
 
     /// Closes every reader as soon as it has the rest of a line partly written.

@@ -60,9 +60,7 @@ final class SocketReaders {
 
     /// Waits until every reader has got `bye`, or until `deadline`.
     func waitForEnd(until deadline: LoopInstant) async throws {
-        let timer = loop.schedule(at: deadline) { [changed] in changed.signal() }
-        defer { loop.cancel(timer) }
-        while open > 0, loop.clock.now < deadline { try await changed.wait() }
+        while open > 0, loop.clock.now < deadline { try await changed.wait(until: deadline) }
     }
 
     /// The number of lost lines: holes and missing ends.

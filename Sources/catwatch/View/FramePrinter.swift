@@ -77,9 +77,7 @@ actor FramePrinter {
             defer { group.cancelAll() }
             switch rhythm {
             case .once(let form, let patience):
-                let timer = loop.schedule(after: patience) { [settled] in settled.open() }
-                defer { loop.cancel(timer) }
-                try await settled.wait()
+                try await settled.wait(until: loop.clock.now.advanced(by: patience))
                 switch form {
                 case .text: try await printFrame(end: "")
                 case .html: try await printPage()
