@@ -11,12 +11,14 @@
 package struct Backoff: Sendable {
     package let base: Duration
     package let cap: Duration
+    private var random: any RandomNumberGenerator & Sendable
     /// The number of failures in a row.
     package private(set) var attempt = 0
 
-    package init(base: Duration = .seconds(1), cap: Duration = .seconds(30)) {
-        self.base = base
-        self.cap = cap
+    package init(
+        base: Duration = .seconds(1), cap: Duration = .seconds(30), random: any RandomNumberGenerator & Sendable
+    ) {
+        (self.base, self.cap, self.random) = (base, cap, random)
     }
 
     /// The bound after this many failures in a row, from 1; `other` replaces the cap.
@@ -26,8 +28,7 @@ package struct Backoff: Sendable {
     }
 
     /// Counts a failure and returns the pause; `other` replaces the cap.
-    package mutating func fail(upTo other: Duration? = nil, using random: inout some RandomNumberGenerator) -> Duration
-    {
+    package mutating func fail(upTo other: Duration? = nil) -> Duration {
         attempt += 1
         return bound(after: attempt, upTo: other) * Double.random(in: 0...1, using: &random)
     }

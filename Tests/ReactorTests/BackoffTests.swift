@@ -9,11 +9,11 @@ import Testing
             (-1, 1),
         ] as [(Int, Int)])
     func theBoundDoublesUpToTheCap(attempt: Int, seconds: Int) {
-        #expect(Backoff().bound(after: attempt) == .seconds(seconds))
+        #expect(Backoff(random: SeededGenerator(seed: 20)).bound(after: attempt) == .seconds(seconds))
     }
 
     @Test func theBoundGrowsAndNeverPassesTheCap() {
-        let backoff = Backoff(base: .milliseconds(250), cap: .seconds(100_000))
+        let backoff = Backoff(base: .milliseconds(250), cap: .seconds(100_000), random: SeededGenerator(seed: 20))
         for attempt in 1...100 {
             #expect(backoff.bound(after: attempt) <= backoff.bound(after: attempt + 1))
             #expect(backoff.bound(after: attempt) <= .seconds(100_000))
@@ -22,39 +22,38 @@ import Testing
     }
 
     @Test func theJitterIsFullAndWithinItsBound() {
-        var random = SeededGenerator(seed: 21)
+        var backoff = Backoff(random: SeededGenerator(seed: 21))
         for attempt in 1...8 {
             var quarters = [0, 0, 0, 0]
             for _ in 0..<1_000 {
-                var backoff = Backoff()
-                for _ in 1..<attempt { _ = backoff.fail(using: &random) }
-                let pause = backoff.fail(using: &random)
+                backoff.succeed()
+                for _ in 1..<attempt { _ = backoff.fail() }
+                let pause = backoff.fail()
                 let bound = backoff.bound(after: attempt)
-                #expect(pause >= .zero && pause <= bound, "attempt \(attempt), seed \(random.seed)")
+                #expect(pause >= .zero && pause <= bound, "attempt \(attempt)")
                 quarters[min(3, Int(pause / bound * 4))] += 1
             }
-            for count in quarters { #expect(count > 180, "attempt \(attempt): \(quarters), seed \(random.seed)") }
+            for count in quarters { #expect(count > 180, "attempt \(attempt): \(quarters)") }
         }
     }
 
     @Test func aSuccessStartsOver() {
-        var random = SeededGenerator(seed: 22)
-        var backoff = Backoff()
+        var backoff = Backoff(random: SeededGenerator(seed: 22))
         for attempt in 1...10 {
-            _ = backoff.fail(using: &random)
+            _ = backoff.fail()
             #expect(backoff.attempt == attempt)
         }
         backoff.succeed()
         #expect(backoff.attempt == 0)
-        #expect(backoff.fail(using: &random) <= .seconds(1))
+        #expect(backoff.fail() <= .seconds(1))
         #expect(backoff.attempt == 1)
     }
 
     @Test func whatLastedAsLongAsThePauseBeforeStartsOver() {
-        var random = SeededGenerator(seed: 23)
         func attempt(after failures: Int, lasting time: Duration) -> Int {
-            var backoff = Backoff(base: .milliseconds(250), cap: .seconds(15))
-            for _ in 0..<failures { _ = backoff.fail(using: &random) }
+            var backoff = Backoff(
+                base: .milliseconds(250), cap: .seconds(15), random: SeededGenerator(seed: 23))
+            for _ in 0..<failures { _ = backoff.fail() }
             backoff.lasted(time)
             return backoff.attempt
         }

@@ -21,14 +21,12 @@ final class PeerReader {
     private let transport: any FeedTransport
     private let store: EventStore
     private let loop: EventLoop
-    private var random: any RandomNumberGenerator & Sendable
     private let buffer = ReadBuffer(count: 64 << 10)
     /// The open connection.
     private var stream: (any ByteStream)?
     /// When the agent greeted us in this connection.
     private var greeted: LoopInstant?
-    /// Short, because a local agent is back soon or not at all.
-    private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(10))
+    private var backoff: Backoff
 
     /// The most lines handed on together, because their sender decides what each costs.
     private static let linesAtOnce = 16
@@ -44,7 +42,9 @@ final class PeerReader {
         of transport: any FeedTransport, for store: EventStore, on loop: EventLoop,
         random: any RandomNumberGenerator & Sendable
     ) {
-        (self.transport, self.store, self.loop, self.random) = (transport, store, loop, random)
+        (self.transport, self.store, self.loop) = (transport, store, loop)
+        // Short, because a local agent is back soon or not at all.
+        backoff = Backoff(base: .milliseconds(250), cap: .seconds(10), random: random)
     }
 
     /// Follows the feed until the task is cancelled, or `lost` returns false.
@@ -71,7 +71,7 @@ final class PeerReader {
             if let greeted = greeted.take(), !ending.isFinal, !ending.isBreach {
                 backoff.lasted(greeted.duration(to: loop.clock.now))
             }
-            let pause = ending.isFinal ? Self.refusedPause : backoff.fail(using: &random)
+            let pause = ending.isFinal ? Self.refusedPause : backoff.fail()
             guard await lost(ending, pause) else { return }
             try await loop.sleep(for: pause)
         }

@@ -13,13 +13,12 @@ package actor NatsInput: Input {
     private let polls: PollRequests
     private let loop: EventLoop
     private let worker: any Worker
-    private var random: any RandomNumberGenerator & Sendable
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var isConnected = false
     /// Nil until the stream has been searched for known agents.
     private var cursor: StreamCursor?
-    private var backoff = Backoff()
+    private var backoff: Backoff
     private var outage = Outage<Failure.Code>()
     /// The time since a message without an agent was reported: the stream itself works.
     private var complaint = Outage<Failure.Code>()
@@ -54,7 +53,7 @@ package actor NatsInput: Input {
         self.polls = polls
         self.loop = loop
         self.worker = worker
-        self.random = random
+        backoff = Backoff(random: random)
         slice = TimeSlice(of: loop)
     }
 
@@ -314,7 +313,7 @@ package actor NatsInput: Input {
     private func wait(after fault: NatsFault, _ id: SourceID) async throws {
         let rule = RetryRule(after: fault.kind, telling: 3, pause: .seconds(5))
         if !rule.keepsConnection { isConnected = false }
-        let pause = backoff.fail(upTo: rule.pause, using: &random)
+        let pause = backoff.fail(upTo: rule.pause)
         if outage.fail(
             by: fault.kind.code, at: loop.clock.now, from: rule.telling, isBrief: rule.isBrief)
         {

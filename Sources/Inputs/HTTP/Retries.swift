@@ -7,7 +7,6 @@ struct Retries {
     private var backoff: Backoff
     /// The longest pause when the upstream asks for fewer requests; at least as long as after other failures.
     private let politeCap: Duration
-    private var random: any RandomNumberGenerator & Sendable
     /// Until when the upstream wants no requests, whoever asks for one.
     private var notBefore = LoopInstant(nanoseconds: 0)
     private var outage = Outage<Failure.Code>()
@@ -17,9 +16,8 @@ struct Retries {
     ///   - most: the longest pause; nil for four periods, at least 2 s and at most 30 s.
     init(every: Duration?, most: Duration?, random: any RandomNumberGenerator & Sendable) {
         let usual = Duration.seconds(30)
-        backoff = Backoff(cap: most ?? every.map { max(.seconds(2), min($0 * 4, usual)) } ?? usual)
+        backoff = Backoff(cap: most ?? every.map { max(.seconds(2), min($0 * 4, usual)) } ?? usual, random: random)
         politeCap = max(usual, every ?? .zero, most ?? .zero)
-        self.random = random
     }
 
     /// The number of failures in a row.
@@ -31,7 +29,7 @@ struct Retries {
     mutating func fail(_ code: Failure.Code, at time: LoopInstant, retryAfter: Duration?) -> Duration {
         _ = outage.fail(by: code, at: time)
         if let retryAfter { notBefore = time.advanced(by: retryAfter) }
-        let pause = backoff.fail(upTo: code == .rateLimited ? politeCap : nil, using: &random)
+        let pause = backoff.fail(upTo: code == .rateLimited ? politeCap : nil)
         return max(pause, retryAfter ?? .zero)
     }
 

@@ -57,7 +57,6 @@ struct NatsSteps {
     private let name: String
     private let host: String
     private let settings: NatsSettings
-    private var random: any RandomNumberGenerator & Sendable
 
     private var stage = Stage.greeting
     private var batch = NatsBatch()
@@ -88,7 +87,7 @@ struct NatsSteps {
     private var pending: Step?
     /// The fault that the stream is checked for.
     private var faultToDiagnose: NatsFault?
-    private var backoff = Backoff()
+    private var backoff: Backoff
     private var outage = Outage<NatsFault.Kind>()
     /// The fault of the outage, for people.
     private var trouble: String?
@@ -131,7 +130,7 @@ struct NatsSteps {
         self.name = name
         self.host = NatsHeader.word(of: host) ?? "localhost"
         self.settings = settings
-        self.random = random
+        backoff = Backoff(random: random)
         (nextMessage, progressed) = (now, now)
         kept = Kept(due: now)
         fence = NatsFence(run: id)
@@ -419,7 +418,7 @@ struct NatsSteps {
         let rule = report(fault, at: now)
         if !rule.keepsConnection { most = nil }
         if fault.kind == .lost, outage.attempts == 1 { return }
-        pending = .pause(backoff.fail(upTo: rule.pause, using: &random))
+        pending = .pause(backoff.fail(upTo: rule.pause))
     }
 
     /// Reports a fault if it lasts.

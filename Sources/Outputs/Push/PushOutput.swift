@@ -13,10 +13,9 @@ package actor PushOutput {
     private let loop: EventLoop
     private let connect: @Sendable () async throws -> LoopBound<any ByteStream>
     private let tell: @Sendable (String) async -> Void
-    private var random: any RandomNumberGenerator & Sendable
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(15))
+    private var backoff: Backoff
     /// The number of bytes to write again after a reconnection.
     private let resend: Int
     /// What was written over the last connection; nil before the first one.
@@ -45,7 +44,7 @@ package actor PushOutput {
         self.store = store
         self.history = history
         self.loop = loop
-        self.random = random
+        backoff = Backoff(base: .milliseconds(250), cap: .seconds(15), random: random)
         self.tell = tell
         self.connect = connect
         more = Wakeup(loop: loop)
@@ -87,7 +86,7 @@ package actor PushOutput {
                 reason = error.reason
             }
             guard goal == nil else { return }
-            let wait = backoff.fail(using: &random)
+            let wait = backoff.fail()
             await store.setState(reason, of: feed.reader)
             await tell("\(target): \(reason); next try in \(wait.shortText)")
             try await pause.wait(until: loop.clock.now.advanced(by: wait))
