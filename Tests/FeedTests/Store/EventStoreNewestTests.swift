@@ -72,6 +72,37 @@ import Testing
         }
     }
 
+    /// The windows of many series would leave nothing for other lines.
+    @Test func windowsTakeHalfOfTheRoomForKeptLines() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness.withSmallLog(on: loop)
+            let room = await harness.store.register(SourceDescription(name: "room", rhythm: .every(.seconds(60))))
+            let seldom = await harness.store.register(SourceDescription(name: "seldom"))
+            await harness.store.publish([
+                Event(time: harness.wall.now, source: seldom, body: .data(Datum(value: nil, text: Bytes("t".utf8))))
+            ])
+            try await harness.store.whileRunning {
+                for _ in 0..<12 {
+                    let time = harness.wall.now
+                    await harness.store.publish(
+                        (0..<400).map { key in
+                            Event(time: time, source: room, body: .data(Datum(key: Bytes("\(key)".utf8), value: 1)))
+                        })
+                    try await loop.sleep(for: .seconds(60))
+                }
+            }
+            let deliveries = try #require(await harness.store.newest(bytes: 80_000))
+            let kept = try deliveries.flatMap { delivery -> [Line.Kept] in
+                guard case .kept(let lines) = delivery else { return [] }
+                return try lines.split(separator: 0x0A).compactMap {
+                    if case .kept(let kept) = try LineDecoder.decode($0).body { kept } else { nil }
+                }
+            }
+            #expect((100..<400).contains(kept.count { !$0.windows.isEmpty }))
+            #expect(kept.first { $0.windows.isEmpty }?.line.source == "seldom")
+        }
+    }
+
     @Test func tellsNumbersThatNeverCameAndWaitsForAFeedToBeKnown() async throws {
         try await withLoop(virtual: true) { loop in
             let wall = SteppedWallClock(following: loop.clock, startingAt: Timestamp(seconds: 1_700_000_000))

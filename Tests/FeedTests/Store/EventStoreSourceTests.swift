@@ -491,6 +491,35 @@ import Testing
         }
     }
 
+    /// The agent's own source keeps failing until no failure is left.
+    @Test func theNewestFailureThatIsLeftIsSaidAgain() async throws {
+        try await withLoop(virtual: true) { loop in
+            let store = await StoreHarness(on: loop).store
+            let (reader, _) = await store.open(nil)
+            func own() async throws -> SourceStatus.State? {
+                try await Self.states(store).first { $0.source == EventStore.ownName }?.state
+            }
+            for topic in ["a", "b", "c"] { await store.sayOfItself(.error(Failure(.disk, topic)), about: topic) }
+            for topic in ["c", "b", "a"] {
+                #expect(try await own() == .failing)
+                await store.sayOfItself(.recovered(Recovery(down: .seconds(1), attempts: 1)), about: topic)
+            }
+            #expect(try await own() == .ok)
+            var said: [String] = []
+            while case .lines(let span)? = await store.dequeue(for: reader) {
+                for line in span.withUnsafeBytes({ Array($0) }).split(separator: 0x0A) {
+                    let line = try LineDecoder.decode(line)
+                    if case .error(let failure) = line.body {
+                        said.append(failure.message)
+                    } else {
+                        said.append(line.type)
+                    }
+                }
+            }
+            #expect(said == ["a", "b", "c", "recovered", "b", "recovered", "a", "recovered"])
+        }
+    }
+
     // MARK: Answers
 
     @Test func saysWhenASourceAnsweredWellLast() async throws {

@@ -320,6 +320,27 @@ import Testing
         }
     }
 
+    /// As when a recording's state is made of several runs.
+    @Test func whatWasGoneInAnEarlierRunIsThereIfItHasComeInThisOne() async throws {
+        try await withLoop(virtual: true) { loop in
+            let identity = AgentIdentity(run: "own", version: "1", started: StoreHarness.start)
+            let wall = SteppedWallClock(following: loop.clock, startingAt: StoreHarness.start)
+            let store = EventStore(on: loop, wall: wall, identity: identity, isRecording: true)
+            let lines = [
+                ControlLine.hello(
+                    time: StoreHarness.start, identity: identity, isFiltered: false, interval: .seconds(10),
+                    history: .seconds(120), firstSequence: 1, nextSequence: 1
+                ).dropLast(),
+                Bytes(
+                    #"{"seq":1,"time":\#(PeerScript.time(StoreHarness.start)),"type":"s","source":"s","series":"s/a","value":1}"#
+                        .utf8),
+            ]
+            await store.relay(try lines.map { RelayedLine(try LineDecoder.decode($0), bytes: $0) })
+            await store.recall(["a", "b"].map { GoneSeries(source: "s", key: $0) })
+            #expect(await store.gone == [GoneSeries(source: "s", key: "b")])
+        }
+    }
+
     /// What is known of the others does not go with a source whose series make room.
     @Test func othersAreToldOfAlsoWhenSeriesWereRemoved() async throws {
         try await withLoop(virtual: true) { loop in

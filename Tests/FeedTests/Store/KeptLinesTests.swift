@@ -720,6 +720,27 @@ import Testing
         }
     }
 
+    /// Two lines fit; the older of them is of a series that stays.
+    @Test func theLineOfASeriesThatIsGoneLeavesItsRoomToOthers() async throws {
+        try await withLoop(virtual: true) { loop in
+            let store = Self.relay(on: loop) { $0.keptCapacity = 600 }
+            await store.relay([
+                try Self.hello("r", 100, kept: 20), try Self.stats(), try Self.text(10, "stays", run: "r"),
+                try Self.text(20, "goes", run: "r"),
+                try Self.framed(
+                    100, #""type":"progress","source":"s","done":1,"total":1,"page":1,"gone":["goes"]"#, run: nil),
+                try Self.text(101, "new"),
+            ])
+            // Puts line 101 out of the log.
+            let pad = String(repeating: "x", count: 1_000)
+            for number in 102...400 {
+                let members = #""type":"s","source":"s","series":"s/value","value":1,"text":"\#(pad)""#
+                await store.relay([try Self.framed(number, members, run: nil)])
+            }
+            #expect(await Self.kept(store) == [10, 101])
+        }
+    }
+
     @Test func aMillionKeptLinesOfAnAgentTakeNoMoreThanTheirRoom() async throws {
         try await withLoop(virtual: true) { loop in
             let store = Self.relay(on: loop) { ($0.series, $0.keptCapacity) = (1_000, 100_000) }

@@ -295,6 +295,16 @@ extension PlayedBackTests {
             ]
         ),
         (
+            "the counts of a fleet's agent are not the fleet's own",
+            [
+                hello, stats(asOf: 0, [#""s","state":"starting""#, #""web1.s","state":"starting""#]),
+                line(1, at: 0, sample),
+                line(
+                    2, at: 0,
+                    #""type":"agent","source":"web1.s","events":7,"readers":8,"loop_lag_ms":9,"cpu_ms":9,"# + ofAgent),
+            ]
+        ),
+        (
             "a series has its newest value, however long the feed is",
             [hello, stats(asOf: 0, [#""s","state":"starting""#])]
                 + (1...30).map {

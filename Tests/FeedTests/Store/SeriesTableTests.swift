@@ -130,6 +130,20 @@ import Testing
         #expect(areGone() == [true, true])
     }
 
+    @Test func textsThatAreRemovedAreOfNobodysShare() {
+        var table = SeriesTable()
+        for owner in [-1, 3, 3, 4] as [Int32] {
+            let key = bytes("\(table.count)")
+            key.withUnsafeBytes {
+                _ = table.add(
+                    SourceID(index: 0), .text, key: $0, owner: owner, ring: WindowRing(width: .seconds(1)))
+            }
+        }
+        #expect([-1, 3, 4].map { table.texts(of: $0) } == [1, 2, 1] && table.mostTexts(preferring: -1) == 3)
+        table.remove([1, 2])
+        #expect([-1, 3, 4].map { table.texts(of: $0) } == [1, 0, 1] && table.mostTexts(preferring: 4) == 4)
+    }
+
     @Test func knowsWhichKeysNeedNoEscapes() {
         var table = SeriesTable()
         for (key, isPlain) in [
