@@ -879,6 +879,42 @@ import Testing
         }
     }
 
+    /// After a reload, an input reports its own failures.
+    @Test func whatFailsIsSaidAgainForAnotherInput() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            let id = await fleet.store.member("web1")
+            func errorsOfTwoTries() async -> Int {
+                await fleet.store.setLink(.opening, of: id)
+                for _ in 0..<2 {
+                    await fleet.store.fail(id, .broken, by: "it is away", Failure(.connect, "web1: it is away"))
+                }
+                return await fleet.read().lines.count { $0.contains(#""message":"web1: it is away""#) }
+            }
+            #expect(await errorsOfTwoTries() == 1)
+            #expect(await errorsOfTwoTries() == 1)
+        }
+    }
+
+    /// The subject of its first message counts, until its source gets another input.
+    @Test func anAgentOfABrokerHasOneSubject() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            let source = await fleet.store.register(SourceDescription(name: "nats"))
+            func subject(_ subject: String) async -> EventStore.JoinRefusal? {
+                switch await fleet.store.member("web1", by: source, subject: subject) {
+                case .success: nil
+                case .failure(let refusal): refusal
+                }
+            }
+            #expect(await subject("a.web1") == nil)
+            #expect(await subject("b.web1") == .elsewhere("a.web1"))
+            await fleet.store.beginInput(by: source)
+            #expect(await subject("b.web1") == nil)
+            #expect(await subject("a.web1") == .elsewhere("b.web1"))
+        }
+    }
+
     @Test func anAgentsMemoryIsNotTheFleetsOwn() async throws {
         try await withLoop(virtual: true) { loop in
             let fleet = await FleetStage(on: loop, at: PeerScript.start)

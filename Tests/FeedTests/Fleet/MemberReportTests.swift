@@ -172,6 +172,24 @@ import Testing
         }
     }
 
+    /// A line that comes before it is forgotten keeps it.
+    @Test func oneThatComesBackAtOnceIsNotForgotten() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            try await fleet.store.whileRunning {
+                let id = await fleet.store.member("web1")
+                var script = PeerScript()
+                _ = await fleet.store.receive(try [.success(script.hello()), .success(script.fact())], from: id)
+                try await loop.sleep(for: .seconds(40))
+                #expect(try await fleet.peers().last == "web1 silent")
+                #expect(await fleet.store.forget("web1") == nil)
+                _ = await fleet.store.receive([.success(try script.fact())], from: id)
+                try await loop.sleep(for: .seconds(1))
+                #expect(try await fleet.peers() == ["web1 live"])
+            }
+        }
+    }
+
     @Test func aThousandAreSaidInSlices() async throws {
         try await withLoop(virtual: true) { loop in
             let fleet = await FleetStage(on: loop, at: PeerScript.start)
