@@ -155,6 +155,20 @@ import Testing
         }
     }
 
+    @Test func whatWasGoneAtAnAgentOfAFleetDoesNotComeBack() async throws {
+        try await withLoop(virtual: true) { loop in
+            func origin(_ seq: Int) -> String { #","agent":"web","origin_run":"w","origin_seq":\#(seq)"# }
+            var feed = Recorded.hello("r1", at: 0) + Self.stats([("fact", nil)])
+            feed += Self.text(1, at: 1, "a", more: origin(1)) + Self.text(2, at: 2, "b", more: origin(2))
+            feed += Recorded.hello("r2", at: 3) + Self.stats([("fact", nil)], at: 3) + Self.gone(1, at: 4, "a")
+            feed += Recorded.hello("r3", at: 5) + Self.stats([("fact", nil)], at: 5)
+            let series = Self.state(of: feed, on: loop, as: "r4").compactMap { kept in
+                if case .data(let data) = kept.line.body { data.series } else { nil }
+            }
+            #expect(series == ["fact/b"])
+        }
+    }
+
     /// So many that merging the state at each of them would take minutes.
     @Test(arguments: [1, 900]) func shortRunsAreMerged(length: Int) async throws {
         try await withLoop(virtual: true) { loop in

@@ -175,7 +175,10 @@ import Testing
             try await receive(2)
             #expect(await place.store.member(id).lost == 0)
             #expect(await place.store.sourceStates.contains { $0.source == "web1.fact" && $0.state == .ok })
-            // Once the agent is gone the name is free.
+            // Once the agent is gone the name is free, also for sources that were refused before.
+            await runner.replace(with: wanted)
+            #expect(await diary.take() == [])
+            #expect(await own() == .failing)
             await place.store.release(named: "nats")
             await runner.replace(with: wanted)
             try await place.loop.sleep(for: .seconds(1))
