@@ -70,6 +70,24 @@ import Testing
         try store.commit([feed.greeting] + feed.add(2), at: now)
     }
 
+    /// Afterwards lines still belong to the run before it, and their time is marked.
+    @Test func aCommitThatFailsChangesNothing() throws {
+        let store = try openStore()
+        var one = FeedOfLines(run: "one")
+        var two = FeedOfLines(run: "two")
+        try store.commit([one.greeting] + one.add(1), at: now)
+        let pieces = [two.greeting] + two.add(300, text: text)
+        FaultyDisk.room.store(0, ordering: .relaxed)
+        let fault = #expect(throws: JournalFault.self) { try store.commit(pieces, at: now + .seconds(60)) }
+        #expect(fault?.kind == .disk)
+        FaultyDisk.room.store(.max, ordering: .relaxed)
+        try store.commit(one.add(1), at: now + .seconds(61))
+        #expect(try LineReader.numbers(SQLiteHistory(path: path)) == LineReader.numbers("one", 1...2))
+        #expect(try SQLiteFile.run("SELECT time FROM marks", in: path).count == 2)
+        try store.commit(pieces, at: now + .seconds(62))
+        #expect(try LineReader.numbers(SQLiteHistory(path: path), bytes: 1 << 20).count == 302)
+    }
+
     @Test func losesAndRepeatsNothingWhenWritesFailAnywhere() throws {
         let store = try openStore()
         var feed = FeedOfLines(run: "one")

@@ -242,6 +242,10 @@ import Testing
         stage.pass(.seconds(60))
         stage.go()
         #expect(limits(stage) == [2_000] && stage.kept.map(\.count) == [500, 3_000])
+        // Lines count for one round only.
+        stage.pass(.seconds(15 * 60))
+        stage.go()
+        #expect(limits(stage) == [1_000] && stage.kept.map(\.count) == [500, 2_000])
         // Another run's begin at once, at the start.
         stage.run = "r2"
         stage.go(.greeting([]))

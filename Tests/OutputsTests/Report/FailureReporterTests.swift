@@ -1,8 +1,9 @@
 import Feed
-import Outputs
 import Reactor
 import TestSupport
 import Testing
+
+@testable import Outputs
 
 @Suite(.limited) struct FailureReporterTests {
     /// What a person is told of these events.
@@ -85,5 +86,18 @@ import Testing
             return [Event(time: FeedStage.start, source: own, body: .error(Failure(.disk, "no room")))]
         }
         #expect(told == ["catwatch: no room"])
+    }
+}
+
+@Suite(.limited) struct RateLimitTests {
+    @Test func goesOnAtItsPaceWhileMoreIsAskedFor() {
+        let start = LoopInstant(nanoseconds: 0)
+        var limit = RateLimit(burst: 3, every: .seconds(1), now: start)
+        // Eight times a second: the burst, and one for each second.
+        let allowed = (0...40).filter { limit.allow(at: start.advanced(by: .milliseconds(125 * $0))) }
+        #expect(allowed == [0, 1, 2, 8, 16, 24, 32, 40])
+        #expect(limit.resetSuppressed() == 33 && limit.resetSuppressed() == 0)
+        // A pause saves up no more than the burst.
+        #expect((0..<10).filter { _ in limit.allow(at: start.advanced(by: .seconds(1_000))) } == [0, 1, 2])
     }
 }
