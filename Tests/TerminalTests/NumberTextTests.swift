@@ -34,6 +34,7 @@ import Testing
         case "quantity":
             let kinds = ["data": SeriesKind.data, "latency": .latency, "memory": .memory]
             return kinds[arguments[1].string ?? ""].map { Quantity(value, $0, unit: arguments[2].string).whole }
+        case "ordinal": return NumberText.ordinal(whole(0))
         case "age": return NumberText.age(duration)
         case "span": return NumberText.span(duration)
         case "uptime": return NumberText.uptime(duration)
