@@ -1,13 +1,12 @@
 /* nats.c and its callbacks as functions that Swift can import. */
 #pragma once
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <nats/nats.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 static inline void cw_nats_say_nothing(
     natsConnection *connection, natsSubscription *subscription, natsStatus status, void *context)
@@ -33,45 +32,48 @@ static inline natsStatus cw_nats_last_complaint(natsConnection *connection, char
     return status;
 }
 
-/* Whether a socket has this address on our side. */
-static inline bool cw_nats_is_bound(int descriptor, const char *address, int port)
+/* The port of a socket's address; 0 for none. With an address, only if it is that one. */
+static inline int cw_nats_port(const struct sockaddr_storage *name, const char *address)
 {
-    struct sockaddr_storage own;
-    socklen_t size = sizeof own;
-    if (getsockname(descriptor, (struct sockaddr *)&own, &size) != 0)
-        return false;
     char text[INET6_ADDRSTRLEN] = "";
-    if (own.ss_family == AF_INET) {
-        const struct sockaddr_in *v4 = (const struct sockaddr_in *)&own;
-        return ntohs(v4->sin_port) == port && inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text) != NULL
-            && strcmp(text, address) == 0;
-    }
-    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&own;
-    return own.ss_family == AF_INET6 && ntohs(v6->sin6_port) == port
-        && inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text) != NULL && strcmp(text, address) == 0;
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)name;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)name;
+    if (name->ss_family != AF_INET && name->ss_family != AF_INET6)
+        return 0;
+    const void *host = name->ss_family == AF_INET ? (const void *)&v4->sin_addr : (const void *)&v6->sin6_addr;
+    if (address != NULL
+        && (inet_ntop(name->ss_family, host, text, sizeof text) == NULL || strcmp(text, address) != 0))
+        return 0;
+    return ntohs(name->ss_family == AF_INET ? v4->sin_port : v6->sin6_port);
 }
 
 /* Shuts down a connection's socket, so that the library's reading thread finds its end and closes the connection itself.
-   The library does not tell the descriptor: it is found by the address. */
+   The library does not tell the descriptor: it is found by the address on our side and the server's port. Nothing is
+   copied or opened for that: to close a copy of a file would release SQLite's locks, and descriptors may have run out. */
 static inline void cw_nats_hang_up(natsConnection *connection)
 {
     char *address = NULL;
     int port = 0;
-    DIR *folder = NULL;
-    if (natsConnection_GetLocalIPAndPort(connection, &address, &port) == NATS_OK)
-        folder = opendir("/proc/self/fd");
-    for (struct dirent *entry = NULL; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        /* A copy stays the same socket, whatever other threads close and open. */
-        int copy = entry->d_name[0] == '.' ? -1 : dup(atoi(entry->d_name));
-        if (copy < 0)
+    char url[1024] = "";
+    if (natsConnection_GetLocalIPAndPort(connection, &address, &port) != NATS_OK)
+        return;
+    natsConnection_GetConnectedUrl(connection, url, sizeof url);
+    const char *colon = strrchr(url, ':');
+    const int remote = colon == NULL ? 0 : atoi(colon + 1);
+    struct rlimit limit = {1024, 1024};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    for (int number = 0; number < (1 << 20) && (rlim_t)number < limit.rlim_cur; number++) {
+        struct sockaddr_storage own, peer;
+        socklen_t size = sizeof own;
+        if (getsockname(number, (struct sockaddr *)&own, &size) != 0 || cw_nats_port(&own, address) != port)
             continue;
-        struct sockaddr_storage peer;
-        socklen_t size = sizeof peer;
-        if (cw_nats_is_bound(copy, address, port) && getpeername(copy, (struct sockaddr *)&peer, &size) == 0)
-            shutdown(copy, SHUT_RDWR);
-        close(copy);
+        size = sizeof peer;
+        if (getpeername(number, (struct sockaddr *)&peer, &size) != 0)
+            continue;
+        if (remote != 0 && cw_nats_port(&peer, NULL) != remote)
+            continue;
+        shutdown(number, SHUT_RDWR);
+        break;
     }
-    if (folder != NULL)
-        closedir(folder);
     free(address);
 }

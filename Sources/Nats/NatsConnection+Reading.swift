@@ -18,6 +18,7 @@ extension NatsConnection: BrokerReader {
     package func read(
         _ subject: String, of stream: String, from start: NatsStart, isBrief: Bool
     ) throws(NatsFault) -> UInt64 {
+        if retired.count >= 100 { close() }
         guard let context else { throw Self.lost }
         endReading()
         var configuration = jsConsumerConfig()

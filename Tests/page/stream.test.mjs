@@ -106,7 +106,13 @@ test("a line that a tab cannot read ends the connection, which begins anew after
     assert.equal(sources.length, 1)
     mock.timers.tick(5 * seconds)
     assert.equal(sources.length, 2)
-    assert.equal(sources[1].url, "events?since=2&run=a")
+    assert.equal(sources[1].url, "events")
+    sources[1].say(hello(), stats(0), line(1), line(2))
+    await settled()
+    const other = new Tab()
+    other.isEager = true
+    tab.say("next")
+    assert.deepEqual(tab.lines.slice(-4), [hello(), stats(0), line(1), line(2)])
 })
 
 test("tabs share one stream, and a later one gets everything at once", async () => {

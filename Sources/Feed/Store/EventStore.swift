@@ -514,7 +514,8 @@ package actor EventStore {
         readers.resumeInputs(state.log)
     }
 
-    /// Whether all lines from a position are in the log, or yet to come.
+    /// Whether all lines from a position are in the log, or yet to come. A relay's log may have holes, of lines that its
+    /// agent did not send.
     package func holds(_ line: LineID) -> Bool {
         state.hasBegun && line.run == identity.run && line.sequence >= state.log.firstSequence
     }

@@ -69,6 +69,8 @@ package actor PushOutput {
     package func run() async throws(CancellationError) {
         let feed = ReaderFeed.push(named: target.description, of: store, history) { [more] in more.signal() }
         defer { feed.close() }
+        // From there on the log's reader knows what it lacks, however long connecting takes.
+        if let start { _ = feed.move(to: Self.terms(from: start)) }
         do {
             try await push(feed)
         } catch {
@@ -108,10 +110,7 @@ package actor PushOutput {
         let start = start ?? feed.nextLine
         trail = WriteTrail(from: start, reach: resend)
         unwritten = 0
-        var terms = ReaderRequest.Terms()
-        terms.start = .after(start.sequence - 1, run: start.run)
-        terms.kept = false
-        let greeting = feed.move(to: terms)
+        let greeting = feed.move(to: Self.terms(from: start))
         let bound = LoopBound(stream)
         return try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask { try await self.push(feed, behind: greeting, to: bound) }
@@ -122,6 +121,13 @@ package actor PushOutput {
             defer { group.cancelAll() }
             return try await group.next() ?? false
         }
+    }
+
+    private static func terms(from start: LineID) -> ReaderRequest.Terms {
+        var terms = ReaderRequest.Terms()
+        terms.start = .after(start.sequence - 1, run: start.run)
+        terms.kept = false
+        return terms
     }
 
     private func push(

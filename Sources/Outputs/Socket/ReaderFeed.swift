@@ -103,7 +103,10 @@ final class ReaderFeed: @unchecked Sendable {
     static func push(
         named name: String, of store: EventStore, _ history: JournalQueue?, call: @escaping @Sendable () -> Void
     ) -> ReaderFeed {
-        ReaderFeed(.push, store.assumeIsolated { $0.open(name, call: call).0 }, store, history, nil, call)
+        let (reader, run) = store.assumeIsolated { ($0.open(name, call: call).0, $0.run) }
+        let feed = ReaderFeed(.push, reader, store, history, nil, call)
+        feed.run = run
+        return feed
     }
 
     private init(
@@ -181,11 +184,12 @@ final class ReaderFeed: @unchecked Sendable {
 
     /// Looks for the lines that a gap names in the journal, for a push: its peer cannot ask for them.
     ///
-    /// - Returns: false when there is no journal, or it had nothing from there on when it was asked last.
+    /// - Returns: false when there is no journal, or it had nothing from there on when it was asked last; and for a hole
+    ///   within the log, which the journal has, too.
     private func seek(_ line: [UInt8]) -> Bool {
-        guard form == .push, history != nil, let gap = Line.Gap(line[...]), journalEnd != LineID(run, gap.from) else {
-            return false
-        }
+        guard form == .push, history != nil, let gap = Line.Gap(line[...]), journalEnd != LineID(run, gap.from),
+            !store.assumeIsolated({ $0.holds(LineID(run, gap.from)) })
+        else { return false }
         position = .journal(PastReading(from: .after(gap.from - 1, run: run), nil, as: form, through: gap.to))
         sought = line
         return true

@@ -86,9 +86,11 @@ export class Stream {
                 if (this.#retry !== 0) this.#connect()
                 break
             case "broken":
-                // It stands for a while, for a person to read. What comes next may be good.
+                // It stands for a while, for a person to read. Then all begins anew, without that line if it was damaged.
+                if (!this.#isOpen) break
                 this.#pause = longestPause
-                if (this.#isOpen) this.#fail("what came is no line of a feed")
+                this.#run = ""
+                this.#fail("what came is no line of a feed")
                 break
             case "leave":
                 leave()

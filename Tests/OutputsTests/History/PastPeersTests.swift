@@ -207,6 +207,46 @@ import Testing
         }
     }
 
+    /// Numbers that a relayed feed never had are neither in the journal nor in the log, which has what is around them.
+    @Test func aHoleWithinTheLogIsAGapOnce() async throws {
+        try await withLoop(virtual: true) { loop in
+            let feed = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            let history = MemoryHistory()
+            let queue = JournalQueue(history, on: loop, worker: loop, wall: feed.wall)
+            let peer = Peer(on: loop)
+            let output = PushOutput(
+                try PushTarget("unix:/x?control=true"), store: feed.store, on: loop, random: SeededGenerator(seed: 1),
+                history: queue, tell: { _ in }, connect: { try peer.connect() })
+            let identity = AgentIdentity(run: "r1", version: "1", started: FeedStage.start)
+            let hello = ControlLine.hello(
+                time: FeedStage.start, identity: identity, isFiltered: false, interval: .seconds(1),
+                history: .seconds(120), firstSequence: 1, nextSequence: 1)
+            history.begin("r1")
+            let numbers = Array(1...50) + Array(61...100)
+            var lines = [Array(hello.dropLast())]
+            for number in numbers {
+                history.add(number...number, text: 100)
+                lines.append(MemoryHistory.line(number, FeedStage.start, text: 100))
+            }
+            let relayed = try lines.map { RelayedLine(try LineDecoder.decode($0[...]), bytes: Bytes($0)) }
+            try await running {
+                try await queue.run()
+            } while: {
+                try await running {
+                    try await output.run()
+                } while: {
+                    let reader = try await peer.comeBack()
+                    for line in relayed { await feed.store.relay([line]) }
+                    async let transcript = reader.transcript(on: loop)
+                    try await loop.sleep(for: .seconds(1))
+                    await feed.store.finish("end")
+                    let said = try await transcript
+                    #expect(said.numbers == numbers && said.gaps == [51...60] && said.fault == nil, "\(said.gaps)")
+                }
+            }
+        }
+    }
+
     @Test func anAttachedAgentGetsTheRestOfARunThatIsOver() async throws {
         try await withLoop(virtual: true) { loop in
             let first = await FeedStage(on: loop)
