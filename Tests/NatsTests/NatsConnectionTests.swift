@@ -81,15 +81,19 @@ import Testing
         }
     }
 
-    /// nats.c copies a message that has come whole; a connection that is closed meanwhile must not free what it is for.
-    @Test func closingWhileALongMessageComesIsSafe() async throws {
+    /// Closes connections while a message comes, or after it.
+    ///
+    /// - Parameters:
+    ///   - size: the message's, in bytes.
+    ///   - pauses: for each connection, from the end of the message to its close, in microseconds.
+    private func closeConnections(size: Int, pauses: [UInt32]) async throws {
         let threads = try (server: LoopThread(name: "server"), client: LoopThread(name: "client"))
         defer {
             threads.server.stop()
             threads.client.stop()
         }
-        for round in 0..<12 {
-            let server = try Server(size: 48 << 20)
+        for pause in pauses {
+            let server = try Server(size: size)
             let serving = Task(executorPreference: threads.server.loop) { server.serve() }
             let closing = Task(executorPreference: threads.client.loop) {
                 let address = NatsAddress(host: "127.0.0.1", port: server.port)
@@ -97,11 +101,33 @@ import Testing
                 try connection.connect()
                 #expect(throws: NatsFault.self) { _ = try connection.stream("S") }
                 server.waitForEnd()
-                usleep(UInt32(round * 2_000))
+                usleep(pause)
                 connection.close()
             }
             try await closing.value
             await serving.value
         }
+    }
+
+    /// nats.c copies a message that has come whole; a connection that is closed meanwhile must not free what it is for.
+    @Test func closingWhileALongMessageComesIsSafe() async throws {
+        try await closeConnections(size: 48 << 20, pauses: (0..<12).map { $0 * 2_000 })
+    }
+
+    /// To close any descriptor of a file ends all locks that the process has on it, such as SQLite's on a journal.
+    @Test func closingLeavesTheLocksOfFilesAlone() async throws {
+        let folder = try TemporaryFolder()
+        let locked = open(folder.path("file"), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        try #require(locked >= 0 && fcntl(locked, F_SETLK, &lock) == 0)
+        try await closeConnections(size: 1 << 20, pauses: [0])
+        // An open file's own locks meet those of any process.
+        let other = open(folder.path("file"), O_RDWR | O_CLOEXEC)
+        let openFileLock: Int32 = 36  // F_OFD_GETLK
+        lock.l_pid = 0
+        #expect(fcntl(other, openFileLock, &lock) == 0 && lock.l_type == F_WRLCK && lock.l_pid == getpid())
+        close(other)
+        close(locked)
     }
 }
