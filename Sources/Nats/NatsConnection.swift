@@ -9,6 +9,8 @@ package final class NatsConnection: Broker, @unchecked Sendable {
     private let servers: NatsServers
     private let name: String
     private let inbox: String
+    /// How long a server may take for each step of connecting, in milliseconds.
+    private let patience: Int64
     private(set) var connection: OpaquePointer?
     private(set) var context: OpaquePointer?
     /// The subscription that is read.
@@ -30,10 +32,12 @@ package final class NatsConnection: Broker, @unchecked Sendable {
     /// - Parameters:
     ///   - name: the connection's name in the server's list.
     ///   - inbox: the prefix of the subjects for answers; tokens separated by dots.
-    package init(to servers: NatsServers, name: String, inbox: String) {
+    ///   - patience: how long a server may take for each step of connecting, in milliseconds.
+    package init(to servers: NatsServers, name: String, inbox: String, patience: Int64 = NatsConnection.patience) {
         self.servers = servers
         self.name = name
         self.inbox = inbox
+        self.patience = patience
     }
 
     deinit { close() }
@@ -70,10 +74,13 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         defer { natsOptions_Destroy(options) }
         try set(options)
         var connection: OpaquePointer?
-        var status = natsConnection_Connect(&connection, options)
+        // Its greeting and its answer.
+        let limit = Int32(2 * patience + patience / 4)
+        let ports = servers.addresses.map { Int32($0.port) }
+        var status = cw_nats_connect(&connection, options, ports, Int32(ports.count), limit)
         // One in 256 signatures by nats.c 3.4.1 is invalid (measured: 32 of 8,440): try again before believing it.
         for _ in 0..<2 where servers.credentials.isSigning && status == NATS_CONNECTION_AUTH_FAILED {
-            status = natsConnection_Connect(&connection, options)
+            status = cw_nats_connect(&connection, options, ports, Int32(ports.count), limit)
         }
         guard status == NATS_OK else { throw fault(connecting: status) }
         self.connection = connection
@@ -91,7 +98,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
             natsOptions_SetIgnoreDiscoveredServers(options, true),
             natsOptions_SetName(options, name),
             natsOptions_SetCustomInboxPrefix(options, inbox),
-            natsOptions_SetTimeout(options, Self.patience),
+            natsOptions_SetTimeout(options, patience),
             natsOptions_SetWriteDeadline(options, Self.patience),
             natsOptions_SetAllowReconnect(options, false),
             natsOptions_SetReconnectBufSize(options, 0),

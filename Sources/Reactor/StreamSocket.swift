@@ -101,13 +101,15 @@ package enum StreamSocket {
         return peer.process >= 0 ? peer.user : nil
     }
 
-    /// The number of bytes that a new Unix socket buffers for its peer (`SO_SNDBUF`).
+    /// The most bytes that a new Unix socket holds for its peer: `SO_SNDBUF`, and the piece, at most half as long, that was
+    /// taken while there was still room (`unix_stream_sendmsg` of Linux).
     package static let sendBuffer: Int = {
-        guard let socket = try? unix() else { return 212_992 }  // Linux's own default
-        var size: Int32 = 0
-        var length = socklen_t(MemoryLayout<Int32>.size)
-        guard getsockopt(socket.number, SOL_SOCKET, SO_SNDBUF, &size, &length) == 0 else { return 212_992 }
-        return Int(size)
+        var size: Int32 = 212_992  // Linux's own default
+        if let socket = try? unix() {
+            var length = socklen_t(MemoryLayout<Int32>.size)
+            getsockopt(socket.number, SOL_SOCKET, SO_SNDBUF, &size, &length)
+        }
+        return Int(size) + Int(size) / 2
     }()
 
     private static func unix() throws(SystemError) -> Descriptor {

@@ -8,15 +8,15 @@ import Testing
 /// The library, with a server that says what it likes.
 @Suite(.limited) struct NatsConnectionTests {
     /// A server for one connection: it answers the handshake and the first request, and then sends a message of `size`
-    /// bytes to the request's subscription.
+    /// bytes to the request's subscription; without a size it only sends its greeting.
     private final class Server: Sendable {
         let port: UInt16
         private let listener: Int32
-        private let size: Int
+        private let size: Int?
         /// Readable when all of the message has been sent.
         private let end: (read: Int32, write: Int32)
 
-        init(size: Int) throws {
+        init(size: Int?) throws {
             let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
@@ -50,6 +50,10 @@ import Testing
                     + "\r\n")
             var text = ""
             var buffer = [UInt8](repeating: 0, count: 4_096)
+            guard let size else {
+                while recv(client, &buffer, buffer.count, 0) > 0 {}
+                return
+            }
             while !text.contains("$JS.API") {
                 let count = recv(client, &buffer, buffer.count, 0)
                 guard count > 0 else { return }
@@ -112,6 +116,25 @@ import Testing
     /// nats.c copies a message that has come whole; a connection that is closed meanwhile must not free what it is for.
     @Test func closingWhileALongMessageComesIsSafe() async throws {
         try await closeConnections(size: 48 << 20, pauses: (0..<12).map { $0 * 2_000 })
+    }
+
+    /// nats.c would wait for ever, in a loop that takes memory.
+    @Test func aServerThatOnlySendsItsGreetingIsGivenUp() async throws {
+        let server = try Server(size: nil)
+        let threads = try (server: LoopThread(name: "server"), client: LoopThread(name: "client"))
+        defer {
+            threads.server.stop()
+            threads.client.stop()
+        }
+        let serving = Task(executorPreference: threads.server.loop) { server.serve() }
+        let connecting = Task(executorPreference: threads.client.loop) {
+            let address = NatsAddress(host: "127.0.0.1", port: server.port)
+            let connection = NatsConnection(
+                to: NatsServers([address]), name: "test", inbox: "_INBOX_test", patience: 20)
+            #expect(throws: NatsFault.self) { try connection.connect() }
+        }
+        await connecting.value
+        await serving.value
     }
 
     /// To close any descriptor of a file ends all locks that the process has on it, such as SQLite's on a journal.
