@@ -269,6 +269,8 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         case NATS_PROTOCOL_ERROR where servers.isSecure && text.holds("PONG"):
             NatsFault(
                 .secure, "the server hangs up behind the handshake; it may want another certificate, or one at all")
+        case NATS_PROTOCOL_ERROR where text.holds("got ''"):
+            NatsFault(.unreachable, "the server has sent its greeting, and no answer")
         default: NatsFault(.unreachable, text)
         }
     }

@@ -131,7 +131,8 @@ import Testing
             let address = NatsAddress(host: "127.0.0.1", port: server.port)
             let connection = NatsConnection(
                 to: NatsServers([address]), name: "test", inbox: "_INBOX_test", patience: 20)
-            #expect(throws: NatsFault.self) { try connection.connect() }
+            let fault = #expect(throws: NatsFault.self) { try connection.connect() }
+            #expect(fault?.reason == "the server has sent its greeting, and no answer")
         }
         await connecting.value
         await serving.value
