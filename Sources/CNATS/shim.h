@@ -49,6 +49,20 @@ static inline int cw_nats_port(const struct sockaddr_storage *name, const char *
     return ntohs(name->ss_family == AF_INET ? v4->sin_port : v6->sin6_port);
 }
 
+/* Whether a socket is connected to one of these ports. */
+static inline bool cw_nats_leads_to(int number, const int *ports, int count)
+{
+    struct sockaddr_storage peer;
+    socklen_t size = sizeof peer;
+    if (getpeername(number, (struct sockaddr *)&peer, &size) != 0)
+        return false;
+    const int port = cw_nats_port(&peer, NULL);
+    for (int place = 0; place < count; place++)
+        if (port != 0 && ports[place] == port)
+            return true;
+    return false;
+}
+
 /* Shuts down a connection's socket, so that the library's reading thread finds its end and closes the connection itself.
    The library does not tell the descriptor: it is found by the address on our side and the server's port. Nothing is
    copied or opened for that: to close a copy of a file would release SQLite's locks, and descriptors may have run out. */
@@ -65,14 +79,10 @@ static inline void cw_nats_hang_up(natsConnection *connection)
     struct rlimit limit = {1024, 1024};
     getrlimit(RLIMIT_NOFILE, &limit);
     for (int number = 0; number < (1 << 20) && (rlim_t)number < limit.rlim_cur; number++) {
-        struct sockaddr_storage own, peer;
+        struct sockaddr_storage own;
         socklen_t size = sizeof own;
-        if (getsockname(number, (struct sockaddr *)&own, &size) != 0 || cw_nats_port(&own, address) != port)
-            continue;
-        size = sizeof peer;
-        if (getpeername(number, (struct sockaddr *)&peer, &size) != 0)
-            continue;
-        if (remote != 0 && cw_nats_port(&peer, NULL) != remote)
+        if (getsockname(number, (struct sockaddr *)&own, &size) != 0 || cw_nats_port(&own, address) != port
+            || (remote != 0 && !cw_nats_leads_to(number, &remote, 1)))
             continue;
         shutdown(number, SHUT_RDWR);
         break;
@@ -94,19 +104,6 @@ struct cw_nats_watch {
     /* How often each descriptor was seen to lead to one of the ports; those that did so before are old. */
     unsigned char seen[cw_nats_most_watched];
 };
-
-static inline bool cw_nats_leads_to(int number, const int *ports, int count)
-{
-    struct sockaddr_storage peer;
-    socklen_t size = sizeof peer;
-    if (getpeername(number, (struct sockaddr *)&peer, &size) != 0)
-        return false;
-    const int port = cw_nats_port(&peer, NULL);
-    for (int place = 0; place < count; place++)
-        if (port != 0 && ports[place] == port)
-            return true;
-    return false;
-}
 
 static inline void *cw_nats_watch(void *argument)
 {

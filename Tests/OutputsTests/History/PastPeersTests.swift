@@ -152,22 +152,24 @@ import Testing
         }
     }
 
+    /// Has a feed relay a `hello` and lines of a run.
+    private static func relay(_ run: String, _ numbers: [Int], to feed: FeedStage) async throws {
+        let identity = AgentIdentity(run: run, version: "1", started: FeedStage.start)
+        let hello = ControlLine.hello(
+            time: FeedStage.start, identity: identity, isFiltered: false, interval: .seconds(1),
+            history: .seconds(120), firstSequence: 1, nextSequence: 1)
+        let lines = numbers.map { MemoryHistory.line($0, FeedStage.start, text: 500) }
+        for bytes in [Array(hello.dropLast())] + lines {
+            await feed.store.relay([RelayedLine(try LineDecoder.decode(bytes[...]), bytes: Bytes(bytes))])
+        }
+    }
+
     /// The journal had an outage while the run that somebody is overtaken in ended; it may have the next one.
     @Test(arguments: [0, 1, 2]) func aPushIsToldOfTheRestOfARunThatTheJournalDoesNotHave(_ journal: Int) async throws {
         try await withLoop(virtual: true) { loop in
             let feed = await FeedStage(on: loop, run: "unknown", isRelay: true)
             let history = MemoryHistory()
             let queue = JournalQueue(history, on: loop, worker: loop, wall: feed.wall)
-            @Sendable func relay(_ run: String, _ numbers: ClosedRange<Int>) async throws {
-                let identity = AgentIdentity(run: run, version: "1", started: FeedStage.start)
-                let hello = ControlLine.hello(
-                    time: FeedStage.start, identity: identity, isFiltered: false, interval: .seconds(1),
-                    history: .seconds(120), firstSequence: 1, nextSequence: 1)
-                let lines = numbers.map { MemoryHistory.line($0, FeedStage.start, text: 500) }
-                for bytes in [Array(hello.dropLast())] + lines {
-                    await feed.store.relay([RelayedLine(try LineDecoder.decode(bytes[...]), bytes: Bytes(bytes))])
-                }
-            }
             let peer = Peer(on: loop)
             let output = PushOutput(
                 try PushTarget("unix:/x?control=true"), store: feed.store, on: loop, random: SeededGenerator(seed: 1),
@@ -184,11 +186,11 @@ import Testing
                 try await running {
                     try await output.run()
                 } while: {
-                    try await relay("r1", 1...300)
+                    try await Self.relay("r1", Array(1...300), to: feed)
                     let reader = try await peer.comeBack()
                     // It reads nothing while that run ends.
                     try await loop.sleep(for: .seconds(1))
-                    try await relay("r2", 1...10)
+                    try await Self.relay("r2", Array(1...10), to: feed)
                     // The disk may go, too, before the journal's next page.
                     if journal == 2 { history.failsAfter = 1 }
                     async let transcript = reader.transcript(on: loop)
@@ -217,18 +219,9 @@ import Testing
             let output = PushOutput(
                 try PushTarget("unix:/x?control=true"), store: feed.store, on: loop, random: SeededGenerator(seed: 1),
                 history: queue, tell: { _ in }, connect: { try peer.connect() })
-            let identity = AgentIdentity(run: "r1", version: "1", started: FeedStage.start)
-            let hello = ControlLine.hello(
-                time: FeedStage.start, identity: identity, isFiltered: false, interval: .seconds(1),
-                history: .seconds(120), firstSequence: 1, nextSequence: 1)
             history.begin("r1")
             let numbers = Array(1...50) + Array(61...100)
-            var lines = [Array(hello.dropLast())]
-            for number in numbers {
-                history.add(number...number, text: 100)
-                lines.append(MemoryHistory.line(number, FeedStage.start, text: 100))
-            }
-            let relayed = try lines.map { RelayedLine(try LineDecoder.decode($0[...]), bytes: Bytes($0)) }
+            for number in numbers { history.add(number...number, text: 500) }
             try await running {
                 try await queue.run()
             } while: {
@@ -236,7 +229,7 @@ import Testing
                     try await output.run()
                 } while: {
                     let reader = try await peer.comeBack()
-                    for line in relayed { await feed.store.relay([line]) }
+                    try await Self.relay("r1", numbers, to: feed)
                     async let transcript = reader.transcript(on: loop)
                     try await loop.sleep(for: .seconds(1))
                     await feed.store.finish("end")
