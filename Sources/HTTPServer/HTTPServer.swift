@@ -14,35 +14,33 @@ package final class HTTPServer {
 
     /// The limits for clients.
     package struct Limits: Sendable {
-        // Bound: connections of an HTTP server | 1,024 unless set otherwise, and 16 that are refused | status 503 for
-        //   the connection that has waited longest for a request, or for the new one if every other has a request in
-        //   progress
+        // Bound: connections of an HTTP server | 1,024 by default, and 16 that are refused | 503 to the one that has
+        //   waited longest for a request, or else to the new one
         /// The most connections at once, including waiting streams and upgraded ones.
         package var connections = 1_024
         /// The most connections from one IPv4 address or one IPv6 network of 64 bits; more are closed at once without
         /// an answer. 0 for no limit. Connections from loopback and through Unix sockets, where a proxy may be, are not
         /// counted.
         package var connectionsPerAddress = 0
-        // Bound: body of a request | 64 KiB | status 413: at once if its length is announced, otherwise after it has
-        //   come and was dropped
+        // Bound: body of a request | 64 KiB | 413: at once if its length is announced, otherwise after it came
         /// The most bytes of a request's body.
         package var body = 64 << 10
-        // Bound: target of a request, and its header fields | 8 KiB each | status 414, status 431
+        // Bound: target of a request; its header fields | 8 KiB each | 414; 431
         /// The most bytes of a request's target.
         package var target = 8 << 10
         /// The most bytes of all header fields of a request.
         package var fields = 8 << 10
-        // Bound: head of a request, with libmicrohttpd's records of it | three quarters of the connection's 32 KiB |
-        //   status 431 or 414
+        // Bound: head of a request, with libmicrohttpd's records | three quarters of the connection's 32 KiB | 431 or
+        //   414
         /// The bytes of memory per connection, for the head of a request; the rest is for an answer's head and the
         /// pieces of a stream without a size.
         package var memory = 32 << 10
-        // Bound: time for the head of a request to come: from the start of the connection, or for a further request
-        //   from its first byte | 10 s | the connection is closed
+        // Bound: time for the head of a request, from the start of the connection or the request's first byte | 10 s |
+        //   connection closed
         /// How long the head of a request may take.
         package var head = Duration.seconds(10)
-        // Bound: time for a body or a further request to come, or for a client to take some of its response | 60 s |
-        //   the connection is closed
+        // Bound: time for a body, until a further request, or in which a client takes nothing | 60 s | connection
+        //   closed
         /// The longest such wait; in whole seconds, unless the response is a stream.
         package var patience = Duration.seconds(60)
 

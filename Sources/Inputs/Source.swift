@@ -126,8 +126,8 @@ package struct StdinSource: Sendable, Equatable {
     package var description: SourceDescription
     /// The file; nil for standard input.
     package var path: String?
-    // Bound: a line of standard input or of a file | 1 MiB (`max_line`); between lines one chunk of 128 KiB | skipped
-    //   as it comes, counted, and reported once a second
+    // Bound: a line of standard input or a file | 1 MiB (`max_line`); between lines 128 KiB | skipped, counted,
+    //   reported once a second
     /// The longest line that is read, in bytes.
     package var maxLine = 1 << 20
     package var extraction: Extraction

@@ -117,8 +117,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
 
 /// Searches a journal for the requested lines, in one transaction.
 private struct Search {
-    // Bound: rows that a search for a reader's lines reads in one transaction | 16,384 | the search goes on in the next
-    //   transaction
+    // Bound: rows that a search for a reader's lines reads in a transaction | 16,384 | others in the next transaction
     private static let mostLooks = 16_384
 
     let query: JournalQuery

@@ -4,8 +4,7 @@ package import Reactor
 ///
 /// Unchecked: used by one thread at a time, as `LineStore` says.
 package final class SQLiteLineStore: LineStore, @unchecked Sendable {
-    // Bound: damaged journal files that one process moves aside | 8 | the journal is left alone, and tried again every
-    //   second
+    // Bound: damaged journals that a process moves aside | 8 | left alone, retried every second
     /// Keeps a disk that damages everything from being filled with such files.
     private static let mostMoves = 8
 

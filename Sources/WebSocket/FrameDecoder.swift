@@ -52,7 +52,7 @@ package struct FrameDecoder: Sendable {
 
     /// The most bytes of a message's memory that are kept between messages.
     private static let keptCapacity = 64 << 10
-    // Bound: empty frames of a WebSocket message | 1,024 | the connection is closed with code 1009
+    // Bound: empty frames of a WebSocket message | 1,024 | connection closed with code 1009
     /// The most empty frames of a message.
     private static let mostEmptyFrames = 1_024
 

@@ -311,7 +311,7 @@ actor Agent {
         }
     }
 
-    // Bound: lines of a journal that are read for the state of the run before | the newest 256 MiB | older ones are left out
+    // Bound: lines of a journal read for the state of the previous run | the newest 256 MiB | older ones left out
     private static let mostRestored = 256 << 20
 
     /// Restores what new readers need of the runs before, from the journal: the newest lines and the windows of sources

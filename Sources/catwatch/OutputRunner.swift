@@ -72,9 +72,8 @@ actor OutputRunner {
     /// The wakeups of everybody who waits for an output to end.
     private var waiting: [Wakeup] = []
 
-    // Bound: time for outputs and readers to take what there is, when a stop or a reload ends them; when all inputs have
-    //   ended, only readers have this limit | 5 s | they are cancelled; a reader that took nothing in the last second is
-    //   cut off within its line
+    // Bound: time for outputs and readers to take the rest at a stop or reload; at the end of all inputs for readers
+    //   only | 5 s | cancelled; a reader that took nothing in the last second is cut off within its line
     static let drainTime = Duration.seconds(5)
 
     init(_ factory: OutputFactory) {

@@ -23,10 +23,9 @@ MODULES = [
 INTRODUCTION = """\
 # Bounds
 
-Every buffer has a bound, and something defined happens when it is full. Paths begin at `Sources`.
-
-Do not change this page: each row is a comment beside the code that sets the bound,
-`// Bound: buffer | bound | when full`, and `Tests/python/bounds.py` writes the page from them.
+Every buffer has a bound, and something defined happens when it is full. Do not change this page:
+`Tests/python/bounds.py` writes it from comments beside the code, `// Bound: buffer | bound | when full`.
+A buffer's first words find its code: `grep -rn 'Bound: idle libcurl' Sources`.
 """
 
 
@@ -58,11 +57,11 @@ def document():
         for parts in bounds(path):
             if place.parts[0] not in tables:
                 sys.exit(f"bounds.py: {place} has a bound, and its module is not in MODULES")
-            tables[place.parts[0]].append([*parts, f"`{place}`"])
+            tables[place.parts[0]].append(parts)
     text = INTRODUCTION
     for module, rows in tables.items():
         if rows:
-            text += f"\n## {module}\n\n| buffer | bound | when full | file |\n| --- | --- | --- | --- |\n"
+            text += f"\n## {module}\n\n| buffer | bound | when full |\n| --- | --- | --- |\n"
             text += "".join(f"| {' | '.join(row)} |\n" for row in rows)
     return text
 

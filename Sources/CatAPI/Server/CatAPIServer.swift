@@ -36,7 +36,7 @@ package actor CatAPIServer {
         router.host = "127.0.0.1:\(server.port)"
     }
 
-    // Bound: the stand-in's HTTP server | 4,096 connections, 128 KiB of a body, 120 s for a body or a response | as in
+    // Bound: the stand-in's HTTP server | 4,096 connections, 128 KiB of a body, 120 s for a body or response | as in
     //   any HTTP server
     private static let limits: HTTPServer.Limits = {
         var limits = HTTPServer.Limits()

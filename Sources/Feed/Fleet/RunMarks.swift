@@ -1,7 +1,6 @@
 /// The last sequence number received in each of an agent's latest runs, by which repeated lines are recognised.
 package struct RunMarks: Sendable, Equatable {
-    // Bound: runs of an agent of a fleet whose last line is known | 8, and those from a journal | the oldest is
-    //   forgotten
+    // Bound: known runs of an agent of a fleet | 8, and those from a journal | oldest forgotten
     /// The number of runs remembered.
     package static let most = 8
 

@@ -9,8 +9,7 @@ package struct CodeTally: Sendable, Equatable {
     /// In the order of their first occurrence.
     package private(set) var entries: [Entry] = []
 
-    // Bound: codes of responses and of errors that are counted separately, for each source | 24 | further ones count as
-    //   `other`
+    // Bound: status and error codes counted for each source | 24 of each kind | further ones count as `other`
     /// Enough for all codes of our errors, and for more statuses than a server needs.
     static let most = 24
     static let other = "other"

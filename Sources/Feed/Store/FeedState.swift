@@ -173,7 +173,7 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     // Bound: lines published at once, of an input that can wait or of windows that end | a quarter of the log, or one
-    //   event | we wait for the lossless outputs first
+    //   event | we wait for lossless outputs first
     /// The growth of the log, in bytes, after which to wait for lossless outputs: the chunk begun then adds as much.
     package var slice: Int { tables.log.capacity / 8 }
 

@@ -54,8 +54,8 @@ struct KeptLines: Sendable {
         let next: Int
     }
 
-    // Bound: the newest line of each series that the log has let go of | 8 MiB (`--kept-bytes`) | the oldest ones go
-    //   first, counted in `kept_dropped`
+    // Bound: newest lines of series that the log has dropped | 8 MiB (`--kept-bytes`) | oldest dropped, counted in
+    //   `kept_dropped`
     /// The most bytes of kept lines, with `overhead` for each.
     let capacity: Int
     /// The bookkeeping for a kept line, in bytes.
@@ -67,7 +67,7 @@ struct KeptLines: Sendable {
     private var firstInLog: Int32 = -1
     /// The kept lines, by series.
     private var lines: [Int32: Kept] = [:]
-    // Bound: foreign kept lines that were replaced since | as many as there are, and 64 | removed
+    // Bound: replaced kept lines of other agents | as many as there are current ones, and 64 | removed
     /// The foreign lines in their order, and some that are gone.
     private var arrivals: [Arrival] = []
     /// The number of elements at which to remove those that are gone.

@@ -348,8 +348,7 @@ struct PlainNames: Sendable {
         var isRefused = false
     }
 
-    // Bound: series and endpoints whose lines are relayed without decoding | 4,096, with names of 1 KiB each | lines of
-    //   others are decoded one by one
+    // Bound: series and endpoints relayed without decoding | 4,096, names of 1 KiB | others' lines decoded one by one
     private static let most = 4_096
     private static let longest = 1_024
 

@@ -5,15 +5,14 @@ package struct WindowSpan: Sendable, Equatable {
     package let width: Duration
     package let history: Duration
 
-    // Bound: width of a window | the rhythm of its source, a day at most | a source polled less often has windows
+    // Bound: width of a window | the period of its source, at most a day | a source polled less often has windows
     //   without a value
     private static let longest = Duration.seconds(86_400)
-    // Bound: windows kept of a source that is polled less often than every window | history / width of the others, 120
-    //   at most | dropped
+    // Bound: windows kept of a slow source | history / width of the others, at most 120 | dropped
     static let most = 120
 
-    // Bound: how far back a recording is read for the state before the time to play back from | three times the longest
-    //   period, a day at most | older lines and windows are not there
+    // Bound: how far back a recording is read for the state at the start of a replay | three longest periods, at most a
+    //   day | older lines and windows left out
     /// How far back to look for the newest lines and the windows of sources in a recording.
     ///
     /// - Parameter history: the least time.
@@ -21,8 +20,8 @@ package struct WindowSpan: Sendable, Equatable {
         min(rhythms.map { lookback(for: $0, history: history) }.max() ?? history, longest)
     }
 
-    // Bound: how far back a journal is read for the state of the run before | three times the longest period, or a source's
-    //   `keep`; 30 days at most | older lines and windows are not there
+    // Bound: how far back a journal is read for the state of the previous run | three longest periods, or `keep`; at
+    //   most 30 days | older lines and windows left out
     /// How far back to look for the newest lines and the windows of a source.
     static func lookback(for rhythm: Rhythm, history: Duration) -> Duration {
         guard case .every(let period) = rhythm else { return history }

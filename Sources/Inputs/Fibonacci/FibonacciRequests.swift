@@ -8,7 +8,7 @@ struct FibonacciRequests {
         var wantsPairs: Bool
     }
 
-    // Bound: requested Fibonacci runs that have not begun | 16, each `n` once | refused
+    // Bound: waiting Fibonacci runs | 16, each `n` once | refused
     static let limit = 16
     private var waiting: [Request] = []
 

@@ -9,7 +9,7 @@ package struct HTTPFeed: FeedTransport {
     private let transport: any StreamTransport
     private let loop: EventLoop
 
-    // Bound: head of a response to a request for `/feed` | 16 KiB | an `error`, and another attempt
+    // Bound: head of a response of `/feed` | 16 KiB | an `error`, another attempt
     private static let longestHead = 16 << 10
 
     package init(_ request: HTTPRequest, by transport: any StreamTransport, on loop: EventLoop) {

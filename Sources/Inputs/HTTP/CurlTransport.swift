@@ -22,10 +22,9 @@ package final class CurlTransport: HTTPTransport, @unchecked Sendable {  // used
     /// Handles to reuse: creating one costs more than a small request.
     private var idle: [EasyHandle] = []
 
-    // Bound: idle libcurl handles | 8 | further ones are freed
+    // Bound: idle libcurl handles | 8 | freed
     private static let mostIdle = 8
-    // Bound: open connections that libcurl keeps for further requests | 256, some 50 KiB each with TLS | libcurl closes
-    //   the oldest
+    // Bound: connections that libcurl keeps open | 256, some 50 KiB each with TLS | libcurl closes the oldest
     /// By default libcurl keeps four for every request *in progress*, so that a few sources polled in turn would
     /// reconnect for each poll.
     private static let mostConnections = 256

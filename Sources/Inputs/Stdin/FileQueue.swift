@@ -7,8 +7,8 @@ package final class FileQueue {
     private var room: Int
     private var waiting: [Wakeup] = []
 
-    // Bound: files on a disk that are open at a time | 16; others, such as a FIFO, are not counted, as they may never
-    //   end | further files wait in the order of their sources, with a path and a task each
+    // Bound: open files on a disk; others, such as FIFOs, do not count, as they may never end | 16 | further ones wait
+    //   in order, with a path and a task each
     /// - Parameter room: the most files open at a time; each takes 384 KiB and its longest line.
     package init(room: Int = 16, on loop: EventLoop) {
         self.loop = loop

@@ -24,7 +24,7 @@ struct KeepAlive {
     /// Whether reading is suspended, as a lossless output may be behind.
     private var isHeld = false
 
-    // Bound: unanswered pings of a WebSocket | 16 | the oldest is forgotten
+    // Bound: unanswered pings of a WebSocket | 16 | oldest forgotten
     private static let mostAwaited = 16
 
     /// The least time between two pings that readers ask for.

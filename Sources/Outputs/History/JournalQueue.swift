@@ -28,8 +28,8 @@ package actor JournalQueue {
     private var next = 0
     private let wakeup: Wakeup
 
-    // Bound: pages of the journal for readers | one is read at a time, and each reader has at most one in memory; 10 s
-    //   with the wait for others | readers wait in their order; after 10 s a reader goes on with the log and a `gap`
+    // Bound: pages of the journal for readers | one read at a time, one in memory a reader; 10 s, waiting included |
+    //   readers wait in order; after 10 s a reader goes on with the log and a `gap`
     /// How long a step may take, including the wait for others.
     package static let patience = Duration.seconds(10)
 

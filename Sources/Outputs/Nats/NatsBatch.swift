@@ -10,8 +10,8 @@ struct NatsBatch {
         var numbers: ClosedRange<Int>?
     }
 
-    // Bound: lines on their way to a stream | one message of 256 KiB, or of one long line; nats.c has a copy, in a
-    //   buffer as large | they stay in memory, even if the log drops them; further lines wait in the log
+    // Bound: lines on their way to a stream | a message of 256 KiB, or one long line; as much again in nats.c | kept,
+    //   even if the log drops them; others wait in the log
     /// The most bytes of a message with several lines.
     static let usual = 256 << 10
     /// The extra capacity for a line of our own, such as a `gap` or a `bye`.

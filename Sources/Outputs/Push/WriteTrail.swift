@@ -9,8 +9,8 @@ struct WriteTrail: Sendable {
     private var run: String
     /// The sequence number of the line that follows those.
     private var next: Int
-    // Bound: numbers of lines that a push may write again | 64 bytes for each line in `resend` and in the piece that is
-    //   being written | forgotten
+    // Bound: numbers of lines that a push may write again | 64 bytes for each line in `resend` and in the current piece
+    //   | forgotten
     /// The first number of each line and gap, in their order. Only lines count in bytes.
     private var lines: [(sequence: Int, bytes: Int)]
     /// The first of `lines` that counts, and the bytes of those that count.

@@ -24,8 +24,8 @@ package actor FailureReporter {
         self.loop = loop
         self.wall = wall
         self.everyRequest = everyRequest
-        // Bound: errors and recoveries reported on stderr | 10 at once, then one a second; without a limit with `-v` |
-        //   not reported, the next report says how many
+        // Bound: errors and recoveries on stderr | 10, then one a second; no limit with `-v` | not reported, the next
+        //   report counts them
         rate = RateLimit(burst: 10, every: .seconds(1), now: loop.clock.now)
         values = RateLimit(burst: 100, every: .seconds(1), now: loop.clock.now)
     }

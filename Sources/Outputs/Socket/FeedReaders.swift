@@ -36,8 +36,8 @@ package final class FeedReaders: @unchecked Sendable {
     package static let beatEvery = Duration.seconds(10)
     /// The same in a replay, whose clock may be stopped or sped up at any time.
     private static let playbackBeat = Duration.seconds(1)
-    // Bound: existing lines for a reader by HTTP, or one that asks by `from` or `until` | the newest 8 MiB; of the
-    //   journal, a page less | `hello` says where they begin; a reader that asked for older ones gets a `gap`
+    // Bound: existing lines for a reader by HTTP, or with `from` or `until` | the newest 8 MiB; of the journal a page
+    //   less | `hello` says where they begin, a `gap` what is missing
     /// The most bytes of existing lines for such a reader: the log may have 4 GiB.
     package static let mostReplayed = 8 << 20
     /// The part of the time before the deadline in which slow readers only get the rest of their line.
@@ -197,11 +197,10 @@ package final class FeedReaders: @unchecked Sendable {
 
 /// The limits for readers.
 package struct ReaderLimits: Sendable {
-    // Bound: readers, of the socket and by HTTP together | 1,024 (`--max-readers`) | a further one is refused with the
-    //   reason
+    // Bound: readers, by socket and HTTP together | 1,024 (`--max-readers`) | refused with the reason
     /// The most readers at once, of the socket and by HTTP together.
     package var readers = 1_024
-    // Bound: time for a reader to take some of its lines | 60 s (`--reader-timeout`) | the reader is closed
+    // Bound: time in which a reader takes nothing | 60 s (`--reader-timeout`) | reader closed
     /// How long a reader may take nothing.
     package var stall = Duration.seconds(60)
 

@@ -57,11 +57,11 @@ final class ReaderConnection: @unchecked Sendable {
     private var holdsLines = false
     private var hasTurn = false
 
-    // Bound: answers that a reader of the socket has not read | 16, and those to requests in 16 KiB read before | no
-    //   further requests are read from it
+    // Bound: unread answers to a reader of the socket | 16, and those to 16 KiB of requests already read | no further
+    //   requests read
     private static let mostAnswers = 16
-    // Bound: work for one reader in a turn of the loop | 16 KiB and the rest of its chunk; 16 requests | it goes on in
-    //   the next turn
+    // Bound: work for one reader in a turn of the loop | 16 KiB and the rest of its chunk; 16 requests | goes on in the
+    //   next turn
     private static let mostBytes = 16 << 10
     private static let mostRequests = 16
 

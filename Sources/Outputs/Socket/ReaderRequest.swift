@@ -47,7 +47,7 @@ package enum ReaderRequest: Sendable, Equatable {
     /// The longest request, in bytes.
     package static let longest = 64 << 10
     // Bound: names in a reader's filter | 1,000 `types` and 1,000 `sources`; 16 KiB together as in lines, and 8 KiB to
-    //   find them | the request is refused
+    //   find them | request refused
     /// The most names in a filter.
     private static let mostNames = 1_000
     /// The most bytes of all names in a filter, as in lines, quotes and escapes included: this much is kept for a

@@ -6,8 +6,8 @@ import { isoTime } from "./export.mjs"
 import { parseTime, readLine } from "./line.mjs"
 import { windowsOver } from "./windows.mjs"
 
-// Bound: a response with a longer time of a series, in the page | 16 MiB; the agent sends 8 MiB of lines | reading
-//   stops, and the graph says so
+// Bound: the past of a series in the page: a response | 16 MiB; the agent sends 8 MiB of lines | reading stops, the
+//   graph says so
 const mostBytes = 16 << 20
 /** What is as long as that may be the newest part only, by the order lines came in: the server leaves out whole pages. */
 const fullBytes = 6 << 20

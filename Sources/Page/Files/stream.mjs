@@ -13,13 +13,12 @@
 // that a tab that is busy or frozen holds nothing but its cursor), "start" for a new start, "retry" to try at once, "broken" for a line
 // that is no JSON, and "leave".
 
-// Bound: lines that the page's stream holds for its tabs | 8 Mi characters (a byte each, two in a line with one beyond
-//   U+00FF), and the history | the oldest are dropped; a tab that had not seen them begins again
+// Bound: lines that the page's stream holds for its tabs | 8 Mi characters (a byte each; two in a line with one beyond
+//   U+00FF), and the history | oldest dropped; a tab that needed them begins again
 const mostCharacters = 8 << 20
-// Bound: the newest lines of series that the page's stream has let go of, for tabs that begin later | 8 Mi characters | the
-//   oldest are dropped
+// Bound: newest lines of series that the page's stream has dropped | 8 Mi characters | oldest dropped
 const mostKept = 8 << 20
-// Bound: a message to a tab | 128 Ki characters and one line | the next message has the rest
+// Bound: a message to a tab | 128 Ki characters and one line | the rest in the next message
 /** A message shall not keep a tab busy for long. */
 const messageCharacters = 128 << 10
 /** The agent beats every 10 s; a connection that says nothing for so long is none. */

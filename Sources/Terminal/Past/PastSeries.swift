@@ -72,8 +72,8 @@ package struct PastSeries: Sendable {
     private let recalled: Set<Int64>
     /// The last line that has come since.
     private var newest: Int
-    // Bound: a longer time of a series, in a terminal: windows | 2,884, half of them for the future, and the numbers of
-    //   the board's points | windows past the span are dropped, and values dated further ahead
+    // Bound: the past of a series in a terminal: windows | 2,884, half of them for the future, and the board's points |
+    //   those past the span dropped, and values dated further ahead
     /// Window k is at k modulo the number of slots: those of the span, and as many future ones.
     private var slots: [Slot]
     /// The last window that is accepted: times come from outside and may be wrong, as may the clocks of those who write
@@ -95,14 +95,14 @@ package struct PastSeries: Sendable {
     /// The number of values to wait for before a journal without an answer is asked again; it grows each time.
     private var wait: (left: Int, next: Int) = (0, 1)
 
-    // Bound: a longer time of a series, in a terminal: lines of one response | 8 MiB | only the newest ones are here: a
-    //   shorter time is asked for
+    // Bound: the past of a series in a terminal: lines of a response | 8 MiB | only the newest; a shorter time is
+    //   requested
     /// The most bytes of lines in a response.
     package static let answer = 8 << 20
     /// From this length on, an answer may be only the newest part of what was requested.
     private let full: Int
-    // Bound: a longer time of a series, in a terminal: bytes of a response | 64 MiB, with the log's lines before it;
-    //   one response at a time | reading stops, and the graph says so
+    // Bound: the past of a series in a terminal: bytes of a response | 64 MiB with the log's lines before it; one
+    //   response at a time | reading stops, the graph says so
     private static let most = 64 << 20
 
     /// - Parameters:

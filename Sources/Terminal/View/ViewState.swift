@@ -35,7 +35,7 @@ package struct ViewState: Sendable {
 
     var sort = ListOrder.Key.source
     /// Whether the series of a source are folded, by its name, where a person chose; see `ListOrder.Group`.
-    // Bound: choices of folded headings in a view | 1,000 | all are forgotten
+    // Bound: folded headings of a view | 1,000 | all forgotten
     private(set) var folds: [String: Bool] = [:]
     /// Parts of the names in the list, and of lines in the feed; see `ListFilter`.
     package internal(set) var filter = ""

@@ -9,8 +9,8 @@ struct MetricsWriter {
     /// Whether a label of the sample may equal that of another text.
     private(set) var isAmbiguous = false
 
-    // Bound: a label of `/metrics` | 128 bytes before it is escaped | cut; of names that become equal the first one is
-    //   written, the others are counted
+    // Bound: a label of `/metrics` | 128 bytes before escaping | cut; of equal names the first is written, the others
+    //   counted
     static let longestLabel = 128
     /// The most bytes of a sample with two labels, an agent's name, and a word, or a bound or code of ours; `head` writes
     /// less.

@@ -9,8 +9,8 @@ package final class Snapshot {
         case lines(LinePiece)
     }
 
-    // Bound: lines of a snapshot | 8 MiB as in the log; six times that in the file if all are `<` | older lines are
-    //   left out, `first_seq` says so
+    // Bound: lines of a snapshot | 8 MiB as in the log, up to six times that in the file (`<`) | older ones left out,
+    //   `first_seq` says so
     /// The most bytes of lines.
     package static let mostLines = 8 << 20
 

@@ -13,8 +13,7 @@ actor AgentPast: PastFeed {
     private var timer: LoopTimer?
     private var isSilent = false
 
-    // Bound: a longer time of a series, in a terminal: silence of the agent | 20 s | reading stops, and the graph says
-    //   so
+    // Bound: the past of a series in a terminal: silence of the agent | 20 s | reading stops, the graph says so
     /// The page waits equally long.
     static let patience = Duration.seconds(20)
 

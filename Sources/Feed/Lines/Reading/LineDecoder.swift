@@ -4,8 +4,7 @@ internal import Reactor
 ///
 /// Unknown keys are skipped and unknown types become `.unknown`, because format 1 may gain both.
 package enum LineDecoder {
-    // Bound: a string of a decoded line, such as the ten texts of `hello` and `bye` that a board keeps | 4,096 bytes |
-    //   cut
+    // Bound: a string of a decoded line | 4,096 bytes | cut
     /// The length in bytes of UTF-8 at which strings are cut, between characters.
     package static let stringLimit = 4096
 
