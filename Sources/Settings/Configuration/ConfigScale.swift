@@ -25,7 +25,7 @@ struct ConfigScale: Sendable, Equatable {
     static let keys: [ObjectKey<ConfigScale>] = [
         .init(
             SettingTable.rows.unit.name, Types.text(limit: 32),
-            "What the values are measured in, for sources that name no unit of their own.", \.unit),
+            "The unit of the values, for sources without one.", \.unit),
         .init(
             "higher_is_better", Types.flag, "Whether a higher band is an improvement; false without it.",
             \.higherIsBetter),
@@ -37,8 +37,8 @@ struct ConfigScale: Sendable, Equatable {
 
     private static let end = "up_to"
     static let bandKeys: [ObjectKey<Band>] = [
-        .init(SettingTable.rows.name.name, name, "What it is called; unique in the scale.", isNeeded: true, \.name),
-        .init("letter", letter, "One character that stands for it where there is no colour.", isNeeded: true, \.letter),
+        .init(SettingTable.rows.name.name, name, "Its name; unique in the scale.", isNeeded: true, \.name),
+        .init("letter", letter, "One character, where there is no colour.", isNeeded: true, \.letter),
         .init("color", color, "`#RRGGBB`.", isNeeded: true, \.color),
         .init(end, number, "The highest value in it; every band but the last has one.", \.upTo),
     ]

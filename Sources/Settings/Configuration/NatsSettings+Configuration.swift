@@ -34,7 +34,7 @@ extension NatsSettings {
             .init(
                 "lines",
                 flag:
-                    "Whether each line is a message, with where it comes from as its last keys, for who takes no batches.",
+                    "Whether each line is a message, for consumers without batches; its last keys say where it comes from.",
                 \.sendsLines),
         ]
     }()

@@ -22,40 +22,40 @@ package struct SettingTable: Sendable {
         "name", Types.name,
         source: .init(
             .general,
-            "What lines call it; unique. Without it: the preset's name, the last component of the URL's path, or the kind.",
+            "Its name in lines; unique. Default: the preset's name, the last component of the URL's path, or the kind.",
             kinds: SourceKind.allCases))
     let kind = SettingKey(
         "kind", Types.words(SourceKind.allCases),
         source: .init(
             .general,
-            "Where its events come from. Without it: `file` with a `path`, `websocket` for a ws or wss URL, `feed` for "
-                + "`unix:`, `nats:` and `tls:`, else `http`. A `feed` is another agent, or many of them.",
+            "The origin of its events. Default: `file` with a `path`, `websocket` for ws and wss URLs, `feed` (other "
+                + "agents) for `unix:`, `nats:` and `tls:`, else `http`.",
             kinds: SourceKind.allCases))
     let preset = SettingKey(
         "preset", Types.words(Preset.single),
-        source: .init(.general, "Start from a known feed; the keys beside it override it, one by one."))
+        source: .init(.general, "A known feed; the keys beside it override its own."))
     let type = SettingKey(
-        "type", Types.name, source: .init(.general, "The `type` of its data lines; its name without it."))
+        "type", Types.name, source: .init(.general, "The `type` of its data lines. Default: its name."))
     let unit = SettingKey(
-        "unit", Types.text(limit: 32), source: .init(.general, "What its values are measured in, for people."))
+        "unit", Types.text(limit: 32), source: .init(.general, "The unit of its values, for people."))
     let bands = SettingKey(
         "bands", Types.scale,
         source: .init(
             .general,
-            "What its values mean: the name of a scale of the top level's `bands`, a built-in one (`cpcb`), or a scale "
-                + "itself."))
+            "The meaning of its values: a scale, its name in the top level's `bands`, or the built-in `cpcb`."))
     let keep = SettingKey(
         "keep", Types.duration(.seconds(1)...(.seconds(30 * 86_400))),
         source: .init(
             .general,
-            "How long the newest line of each series is kept for readers that come later, by the line's time. Without it: "
-                + "until a complete answer does not contain it, or of a stream for a day."))
+            "The age to which newest lines of series are kept for later readers. Default: until a complete answer "
+                + "lacks the series, for streams a day."))
     let url = SettingKey(
         "url", Types.url,
         source: .init(
             .place,
-            "http or https; ws or wss for a WebSocket; of an agent also `unix:PATH`; of many agents `nats://HOST,HOST`, or "
-                + "`tls://HOST,HOST`, the servers of one cluster. Without user name and password: `basic` is for them.")
+            "http or https; ws or wss for a WebSocket; for an agent also `unix:PATH`; for many agents "
+                + "`nats://HOST,HOST` or `tls://HOST,HOST`, the servers of one cluster. User name and password belong "
+                + "into `basic`.")
     )
 
     // MARK: Main options
@@ -77,7 +77,7 @@ package struct SettingTable: Sendable {
         initialFor: [.http: HTTPSource.usualEvery, .pages: PagesSource.usualEvery],
         option: .init("e", .main, "poll period of every feed, from 10ms (2s)", traits: .reloads),
         source: .init(
-            .place, "The time from poll to poll, or from run to run. Fibonacci without it runs once, and when asked.",
+            .place, "The period of polls or runs. Without it Fibonacci runs once, and when asked.",
             kinds: [.http, .pages, .fibonacci]))
     package let presets = SettingKey(
         "preset", Types.words(Preset.allCases).list(once: true), absent: [],
@@ -122,7 +122,8 @@ package struct SettingTable: Sendable {
         option: .init(nil, .documents, "JSON Pointer to the number, or none (the first one)"),
         source: .init(
             .fields,
-            "The number of an event, `true` or `false`, which are 1 and 0, or one of `states`; null for none. Without it: the first number of the first good document, then the same place in all others."
+            "An event's number, `true` or `false` (1 and 0), or one of `states`; null for none. Default: the first "
+                + "number of the first good document, then the same place."
         )
     )
     let states = SettingKey(
@@ -130,25 +131,25 @@ package struct SettingTable: Sendable {
         option: .init(nil, .documents, "words that values may be, from good to bad: a,b,c", argument: "WORDS"),
         source: .init(
             .fields,
-            "The words that a string at `value` may be, from good to bad; the value is the word's index, from 0. They are the "
-                + "source's bands unless `bands` is given."))
+            "The words that a string at `value` may be, from good to bad; the value is the word's index, from 0. They "
+                + "are its bands unless `bands` is given."))
     let text = SettingKey(
         "text", Types.place, absent: .first,
         option: .init(nil, .documents, "JSON Pointer to the text (the first string)"),
         source: .init(
             .fields,
-            "The text of an event, a string or a boolean; null for none. Without it: the first string there is, or none beside a `key` that is "
-                + "a pointer, which is the first string more often than not."))
+            "An event's text, a string or a boolean; null for none. Default: the first string, or none beside a "
+                + "pointer as `key`."))
     let items = SettingKey(
         "items", Types.pointerOrNull, absent: nil,
         option: .init(nil, .documents, "JSON Pointer to the array or object of events; '' for all of it"),
         source: .init(
             .items,
-            "The array or object whose elements are an event each; null or absent when the document is one event."))
+            "The array or object of events; null or absent when the document is one event."))
     let key = SettingKey(
         "key", Types.key, absent: nil,
         option: .init(nil, .documents, "within an item, what names its series; # for its position"),
-        source: .init(.items, "Within an item, what names its series: a pointer, or `#` for its position."))
+        source: .init(.items, "A pointer within an item to the name of its series, or `#` for its position."))
     let only = SettingKey(
         "only", Types.patterns, absent: [],
         option: .init(
@@ -156,7 +157,7 @@ package struct SettingTable: Sendable {
             repeats: .lines),
         source: .init(
             .items,
-            "The keys of the items to take, others are left out; `*` stands for any text. Needs `items` and `key`."))
+            "The keys of the items to take; `*` stands for any text. Needs `items` and `key`."))
     let itemCount = SettingKey(
         "item_count", Types.flag, absent: false,
         option: .init(nil, .documents, "make the number of items a series, count:SOURCE"),
@@ -168,21 +169,19 @@ package struct SettingTable: Sendable {
         option: .init(nil, .documents, "JSON Pointer to the time of an event (when it came)"),
         source: .init(
             .fields,
-            "When an event happened: RFC 3339, or seconds (from 10^11 on milliseconds) since 1970. Without it: when it "
-                + "came."))
+            "An event's time: RFC 3339, or seconds (from 10^11 on milliseconds) since 1970. Default: when it came."))
     let pictures = SettingKey(
         "pictures", Types.origins,
         source: .init(
             .fields,
-            "From where the page may show pictures that its data links to: origins, `https://HOST`. Without it they stay "
-                + "links."))
+            "Origins, `https://HOST`, of pictures that the page may show. Links to others stay links."))
     let number = SettingKey(
         "number", Types.words(Extraction.NumberRule.allCases), absent: Extraction().number,
         initialFor: Dictionary(uniqueKeysWithValues: SourceKind.documents.map { ($0, Extraction().number) }),
         option: .init(
             nil, .documents, "strict, or lenient: strings that hold a number count (strict)", argument: "RULE"),
         source: .init(
-            .fields, "What counts as a number: `strict` for JSON's, `lenient` for strings that hold one, too."))
+            .fields, "`lenient` also takes strings that hold a number."))
 
     // MARK: Serving, attaching, pushing
 
@@ -266,8 +265,8 @@ package struct SettingTable: Sendable {
         "headers", Types.headers,
         source: .init(
             .request,
-            "Names and values to send. A value is a string or a secret; one that is likely to be secret, such as "
-                + "`Authorization` or `X-Api-Key`, has to be a secret."))
+            "Names and values to send. Values are strings or secrets; `Authorization`, `X-Api-Key` and the like take "
+                + "only secrets."))
     let bearer = SettingKey("bearer", Types.secret, source: .init(.request, "The bearer token to send; a secret."))
     let basic = SettingKey(
         "basic", Types.basic,
@@ -281,8 +280,8 @@ package struct SettingTable: Sendable {
         option: .init(nil, .http, "longest wait after failures (4 periods, 2s to 30s)"),
         source: .init(
             .request,
-            "The longest wait after failures. Without it: four periods, at least 2 s and at most 30 s; 30 s where there is "
-                + "no period. What the server asks for by a 429 or `Retry-After` holds all the same.",
+            "The longest wait after failures, unless the server asks for more by a 429 or `Retry-After`. Default: four "
+                + "periods, 2 s to 30 s; 30 s without a period.",
             kinds: SourceKind.asked))
     let maxBody = SettingKey(
         "max_body", Types.size(1...(1 << 30)), initial: request.maxBody,
@@ -327,7 +326,7 @@ package struct SettingTable: Sendable {
         "subject", Types.subject, initial: NatsSubject.all,
         source: .init(
             .nats,
-            "The subjects that are read, whose last tokens are the agents' names; `*` stands for one token, `>` for all that follow."
+            "The subjects to read; their last tokens are the agents' names. `*` is any token, `>` all that follow."
         ))
     let stream = SettingKey(
         "stream", Types.stream, initial: NatsSettings(to: NatsServers([])).stream,
@@ -349,13 +348,13 @@ package struct SettingTable: Sendable {
         source: .init(.pages, "Where a page holds the next one's URL; either this or `page_parameter`."))
     let pageParameter = SettingKey(
         "page_parameter", Types.text(limit: 256),
-        source: .init(.pages, "The query's parameter that counts pages; an empty page is behind the last."))
+        source: .init(.pages, "The query's parameter that counts pages; an empty page ends the listing."))
     let firstPage = SettingKey(
         "first_page", Types.integer(0...1_000_000), initial: 1,
-        source: .init(.pages, "What `page_parameter` starts from."))
+        source: .init(.pages, "The first value of `page_parameter`."))
     let batch = SettingKey(
         "batch", Types.integer(1...1_000_000),
-        source: .init(.pages, "How many items to ask for a page; without it what the server likes."))
+        source: .init(.pages, "The items to ask for a page. Default: the server's choice."))
     let batchParameter = SettingKey(
         "batch_parameter", Types.text(limit: 256), initial: pages.batchParameter,
         source: .init(.pages, "The query's parameter that asks for them."))
@@ -367,12 +366,12 @@ package struct SettingTable: Sendable {
         source: .init(.pages, "The time between the end of one page and the request for the next."))
     let mostPages = SettingKey(
         "most_pages", Types.integer(1...1_000_000), initial: pages.mostPages,
-        source: .init(.pages, "At most so many pages a run."))
+        source: .init(.pages, "The most pages of a run."))
     let otherOrigins = SettingKey(
         "other_origins", Types.flag, initial: pages.followsOtherOrigins,
         source: .init(.pages, "Whether a next page may be at another origin than the first."))
     let oneRun = SettingKey(
-        "once", Types.flag, initial: false, source: .init(.pages, "One run only; `every` says nothing then."))
+        "once", Types.flag, initial: false, source: .init(.pages, "Whether it runs only once, whatever `every` is."))
 
     // MARK: WebSocket, lines, Fibonacci
 
@@ -381,7 +380,7 @@ package struct SettingTable: Sendable {
         source: .init(.webSocket, "The subprotocols to offer, in order."))
     let subscribe = SettingKey(
         "subscribe", Types.message,
-        source: .init(.webSocket, "What to send as soon as it is open: a string, or JSON that is sent as text."))
+        source: .init(.webSocket, "The message to send first: a string, or JSON that is sent as text."))
     let pingEvery = SettingKey(
         "ping_every", Types.duration(.milliseconds(100)...day), initial: webSocket.pingEvery,
         source: .init(.webSocket, "The time between pings."))
@@ -404,7 +403,7 @@ package struct SettingTable: Sendable {
         initial: FibonacciSource(SourceDescription(name: ""), n: 0).emission,
         source: .init(
             .fibonacci,
-            "What lines a run makes: `summary` for one with the time it took, `pairs` for every number as well."))
+            "The lines of a run: `summary` is one with the time it took, `pairs` adds one for every number."))
 
     // MARK: Reading a journal
 

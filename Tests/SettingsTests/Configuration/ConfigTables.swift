@@ -8,8 +8,7 @@ enum ConfigTables {
     /// By the name in the document's markers.
     static var all: [(name: String, text: String)] {
         [
-            ("options", options), ("source", source), ("scale", scale), ("nats", nats), ("presets", presets),
-            ("cpcb", cpcb),
+            ("options", options), ("source", source), ("scale", scale), ("nats", nats), ("cpcb", cpcb),
         ]
     }
 
@@ -73,7 +72,12 @@ enum ConfigTables {
     }
 
     private static func kinds(of key: InSource) -> String {
-        key.kinds.count == SourceKind.allCases.count ? "all" : key.kinds.map(\.rawValue).joined(separator: ", ")
+        let others = SourceKind.allCases.filter { !key.kinds.contains($0) }.map(\.rawValue)
+        switch others.count {
+        case 0: return "all"
+        case 1...2: return "all but " + others.joined(separator: ", ")
+        default: return key.kinds.map(\.rawValue).joined(separator: ", ")
+        }
     }
 
     private static func type(of shape: ValueShape) -> String {
@@ -118,10 +122,6 @@ enum ConfigTables {
         return table(
             ["key", "type", "what it says"],
             NatsSettings.keys.map { ["`\($0.name)`", types[$0.name] ?? "string", $0.help] })
-    }
-
-    private static var presets: String {
-        Preset.single.map { "`\($0.rawValue)`:\n\n```json\n\($0.tree.text)```" }.joined(separator: "\n\n")
     }
 
     private static var cpcb: String {
