@@ -2,29 +2,59 @@ internal import Feed
 internal import Reactor
 
 /// The lines that were written over a connection: tells which one is a number of bytes back, even if the log has
-/// dropped it.
+/// dropped it, or its run has ended.
 struct WriteTrail: Sendable {
+    /// A run of the feed, as far as it was written.
+    struct Run: Sendable {
+        let name: String
+        /// Its newest `hello`, with the newline; empty until one was written.
+        fileprivate(set) var hello: [UInt8] = []
+        /// The sequence number of the line that follows those.
+        fileprivate(set) var next: Int
+    }
+
     /// The distance in bytes that must be covered; older lines are forgotten.
     private let reach: Int
-    private var run: String
-    /// The sequence number of the line that follows those.
-    private var next: Int
-    // Bound: numbers of lines that a push may write again | 64 bytes for each line in `resend` and in the current piece
-    //   | forgotten
-    /// The first number of each line and gap, in their order. Only lines count in bytes.
-    private var lines: [(sequence: Int, bytes: Int)]
+    // Bound: runs of lines that a push may write again | 16 | the oldest are forgotten
+    private static let mostRuns = 16
+    /// The runs of the lines from `oldest` on, with the newest at the end.
+    private var runs: [Run]
+    /// The number of runs before those.
+    private var forgottenRuns = 0
+    // Bound: numbers of lines that a push may write again | 64 bytes for each line in `resend` and in the piece being
+    //   written | forgotten
+    /// The first number of each line and gap, in their order, and the number of its run. Only lines count in bytes.
+    private var lines: [(run: Int, sequence: Int, bytes: Int)]
     /// The first of `lines` that counts, and the bytes of those that count.
     private var oldest = 0
     private var bytes = 0
 
-    /// - Parameter start: the first line to write.
-    init(from start: LineID, reach: Int) {
-        (self.reach, run, next) = (reach, start.run, start.sequence)
-        lines = [(start.sequence, 0)]
+    /// - Parameters:
+    ///   - start: the first line to write.
+    ///   - hello: the `hello` of its run, if that was written before.
+    init(from start: LineID, reach: Int, hello: [UInt8] = []) {
+        self.reach = reach
+        runs = [Run(name: start.run, hello: hello, next: start.sequence)]
+        lines = [(0, start.sequence, 0)]
     }
 
     /// The number of lines, for tests of the bound.
     var count: Int { lines.count }
+
+    /// The runs from that of a line on, the first one with this line, others with their first one.
+    func runs(from start: LineID) -> [(run: Run, first: Int)] {
+        guard let first = runs.lastIndex(where: { $0.name == start.run }) else { return [] }
+        return runs[first...].indices.map { index in
+            let numbers = lines[oldest...].lazy.filter { $0.run == forgottenRuns + index }.map(\.sequence)
+            return (runs[index], index == first ? start.sequence : numbers.min() ?? runs[index].next)
+        }
+    }
+
+    private var newest: Run {
+        get { runs[runs.count - 1] }
+        _modify { yield &runs[runs.count - 1] }
+    }
+    private var newestNumber: Int { forgottenRuns + runs.count - 1 }
 
     /// Records whole lines that are written next; in another run, sequence numbers start again.
     mutating func record(_ piece: LinePiece) {
@@ -34,10 +64,14 @@ struct WriteTrail: Sendable {
                 if let sequence = number ?? LineHead(line)?.sequence {
                     add(sequence...sequence, line.count + 1)
                     number = number.map { $0 + 1 }
-                } else if let line = try? LineDecoder.decode(Bytes(line)) {
-                    switch line.body {
-                    case .hello(let hello) where hello.run != run:
-                        self = WriteTrail(from: LineID(hello.run, hello.firstSeq), reach: reach)
+                } else if let decoded = try? LineDecoder.decode(Bytes(line)) {
+                    switch decoded.body {
+                    case .hello(let hello):
+                        if hello.run != newest.name {
+                            runs.append(Run(name: hello.run, next: hello.firstSeq))
+                            lines.append((newestNumber, hello.firstSeq, 0))
+                        }
+                        newest.hello = Array(line) + [UInt8(ascii: "\n")]
                     case .gap(let gap): add(gap.numbers, 0)
                     default: break
                     }
@@ -45,10 +79,15 @@ struct WriteTrail: Sendable {
             }
         }
         // The rest must cover that distance from the start of this piece, of which nothing may have been sent yet.
-        while oldest < lines.count - 1, bytes - lines[oldest].bytes >= reach + piece.count {
+        while oldest < lines.count - 1,
+            bytes - lines[oldest].bytes >= reach + piece.count || newestNumber - lines[oldest].run >= Self.mostRuns
+        {
             bytes -= lines[oldest].bytes
             oldest += 1
         }
+        let forgotten = lines[oldest].run - forgottenRuns
+        runs.removeFirst(forgotten)
+        forgottenRuns += forgotten
         if oldest > 64, oldest > lines.count / 2 {
             lines.removeFirst(oldest)
             oldest = 0
@@ -56,19 +95,20 @@ struct WriteTrail: Sendable {
     }
 
     private mutating func add(_ numbers: ClosedRange<Int>, _ count: Int) {
-        lines.append((numbers.lowerBound, count))
+        lines.append((newestNumber, numbers.lowerBound, count))
         bytes += count
-        next = numbers.upperBound.addingSaturated(1)
+        newest.next = numbers.upperBound.addingSaturated(1)
     }
 
     /// The line with the byte that is `back` bytes before the end; the first one when the trail is shorter.
     func line(bytesBack back: Int) -> LineID {
-        var (left, sequence) = (back, next)
+        var (left, run, sequence) = (back, newestNumber, newest.next)
         for line in lines[oldest...].reversed() {
             if left <= 0 { break }
             left -= line.bytes
-            sequence = min(sequence, line.sequence)
+            sequence = line.run == run ? min(sequence, line.sequence) : line.sequence
+            run = line.run
         }
-        return LineID(run, sequence)
+        return LineID(runs[run - forgottenRuns].name, sequence)
     }
 }

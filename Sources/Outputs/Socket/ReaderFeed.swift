@@ -129,6 +129,9 @@ final class ReaderFeed: @unchecked Sendable {
     /// The next line, as long as it reads the log.
     var nextLine: LineID { store.assumeIsolated { LineID($0.run, $0.cursor(of: reader)) } }
 
+    /// Whether it was greeted for the log's run.
+    var isGreeted: Bool { store.assumeIsolated { $0.run } == run }
+
     /// Whether an answer to a request can be given now.
     var takesAnswers: Bool { if case .owedTwice = greeting { false } else { true } }
 

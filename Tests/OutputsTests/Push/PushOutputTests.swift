@@ -252,12 +252,84 @@ import Testing
                 try await loop.sleep(for: .seconds(1))
                 peer.isPresent = true
                 let second = try await peer.accept()
-                try await second.skip(2)
+                // Whether the end of the run before was read is not known, and nobody has it any more.
+                guard case .hello(let old)? = try await second.next()?.body,
+                    case .gap(let unread)? = try await second.next()?.body,
+                    case .hello(let new)? = try await second.next()?.body
+                else {
+                    Issue.record("the former run is not named")
+                    return
+                }
+                #expect(old.run == "r1" && unread.from > 5_001 && unread.from < 5_090 && unread.to == 5_090)
+                try await second.skip(1)
                 guard case .gap(let gap)? = try await second.next()?.body else {
                     Issue.record("no gap")
                     return
                 }
-                #expect(gap.from == 1 && gap.to > 200)
+                #expect(new.run == "r2" && gap.from == 1 && gap.to > 200)
+            }
+        }
+    }
+
+    /// A relayed run ends while the peer is away, with some of its lines written and others not; or two do, of which the
+    /// second one was begun.
+    @Test(arguments: [false, true])
+    func namesWhatWasNotReadOfRunsThatEnded(two: Bool) async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            let peer = Peer(on: loop, capacity: 3_000)
+            let output = try Self.output("unix:/x?control=true&resend=3000", stage, peer)
+            let relay = { @Sendable (text: String) in
+                let bytes = Bytes(text.utf8)
+                await stage.store.relay([RelayedLine(try LineDecoder.decode(bytes), bytes: bytes)])
+            }
+            let time = #""time":"2001-09-09T01:46:40.000000Z""#
+            let begin = { @Sendable (run: String) in
+                try await relay(#"{"type":"hello",\#(time),"format":1,"run":"\#(run)","first_seq":1,"next_seq":1}"#)
+            }
+            let publish = { @Sendable (numbers: ClosedRange<Int>) in
+                for number in numbers {
+                    try await relay(#"{"seq":\#(number),\#(time),"type":"fact","source":"s","series":"s","value":1}"#)
+                }
+            }
+            try await begin("r1")
+            try await running {
+                try await output.run()
+            } while: {
+                let first = try await peer.accept()
+                try await Self.readOneByOne(1...10, first) { try await publish($0...$0) }
+                peer.isPresent = false
+                // More than it reads, and in one case more than the socket holds.
+                try await publish(11...(two ? 15 : 100))
+                try await loop.sleep(for: .milliseconds(1))
+                if two {
+                    try await begin("r2")
+                    try await publish(1...5)
+                    try await loop.sleep(for: .milliseconds(1))
+                }
+                first.stream.close()
+                try await loop.sleep(for: .seconds(1))
+                try await publish(two ? 6...20 : 101...120)
+                try await begin("r3")
+                try await publish(1...3)
+                peer.isPresent = true
+                let second = try await peer.accept()
+                try await loop.sleep(for: .seconds(1))
+                var (run, named, next) = ("", ["r1": 11, "r2": 1], 1)
+                while next < 4, let line = try await second.next() {
+                    switch line.body {
+                    case .hello(let hello): run = hello.run
+                    case .gap(let gap):
+                        #expect(gap.from <= named[run] ?? 0, "a hole in \(run) before \(gap.from)")
+                        named[run] = max(named[run] ?? 0, gap.to + 1)
+                    case .data:
+                        #expect(run == "r3" && line.seq == next)
+                        #expect(named == ["r1": two ? 16 : 121, "r2": two ? 21 : 1])
+                        next += 1
+                    default: break
+                    }
+                }
+                #expect(next == 4)
             }
         }
     }

@@ -31,24 +31,24 @@ import Testing
             let reach = Int(random.next() % 5_000)
             var (sequence, run) = (1, "r0")
             var trail = WriteTrail(from: LineID(run, sequence), reach: reach)
-            var all: [(sequence: Int, bytes: Int)] = []
+            var all: [(line: LineID, bytes: Int)] = []
             for round in 0..<2_000 {
                 var (piece, counted): ([UInt8], Int) = ([], 0)
                 for _ in 0...random.next() % 4 {
                     switch random.next() % 8 {
                     case 0:
                         piece += Self.gap(sequence...sequence + 2)
-                        all.append((sequence, 0))
+                        all.append((LineID(run, sequence), 0))
                         sequence += 3
                     case 1 where random.next() % 20 == 0:
                         (sequence, run) = (1 + Int(random.next() % 9), "r\(round)")
                         piece += Self.hello(run, first: sequence)
-                        (all, counted) = ([(sequence, 0)], 0)
+                        all.append((LineID(run, sequence), 0))
                     case 1: piece += Self.hello(run, first: 1)
                     default:
                         let bytes = 60 + Int(random.next() % 300)
                         piece += Self.line(sequence, bytes)
-                        all.append((sequence, bytes))
+                        all.append((LineID(run, sequence), bytes))
                         counted += bytes
                         sequence += 1
                     }
@@ -56,12 +56,12 @@ import Testing
                 trail.record(.bytes(piece))
                 let back = Int(random.next() % UInt64(reach + counted + 1))
                 var left = back
-                var expected = sequence
+                var expected = LineID(run, sequence)
                 for line in all.reversed() where left > 0 {
                     left -= line.bytes
-                    expected = line.sequence
+                    expected = line.line
                 }
-                #expect(trail.line(bytesBack: back) == LineID(run, expected), "seed \(seed), round \(round)")
+                #expect(trail.line(bytesBack: back) == expected, "seed \(seed), round \(round)")
             }
         }
     }
@@ -78,7 +78,25 @@ import Testing
     @Test func aGapMayBeginBeforeItsRun() {
         var trail = WriteTrail(from: LineID("r1", 7), reach: 1_000)
         trail.record(.bytes(Self.line(7, 100) + Self.hello("r2", first: 5) + Self.gap(1...4) + Self.line(5, 100)))
-        #expect(trail.line(bytesBack: 100) == LineID("r2", 5) && trail.line(bytesBack: 1_000) == LineID("r2", 1))
+        #expect(trail.line(bytesBack: 100) == LineID("r2", 5) && trail.line(bytesBack: 101) == LineID("r1", 7))
+        trail = WriteTrail(from: LineID("r2", 5), reach: 1_000)
+        trail.record(.bytes(Self.gap(1...4) + Self.line(5, 100)))
+        #expect(trail.line(bytesBack: 100) == LineID("r2", 5) && trail.line(bytesBack: 101) == LineID("r2", 1))
+    }
+
+    @Test func knowsTheRunsOfItsLines() {
+        var trail = WriteTrail(from: LineID("r0", 1), reach: 1_000)
+        for number in 1...40 {
+            trail.record(.bytes(Self.hello("r\(number)", first: 1) + Self.line(1, 90) + Self.gap(2...number + 1)))
+        }
+        #expect(trail.line(bytesBack: 1_000) == LineID("r29", 1))
+        let runs = trail.runs(from: LineID("r38", 20))
+        #expect(runs.map(\.run.name) == ["r38", "r39", "r40"] && runs.map(\.first) == [20, 1, 1])
+        #expect(runs.map(\.run.next) == [40, 41, 42] && runs.last?.run.hello == Self.hello("r40", first: 1))
+        #expect(trail.runs(from: LineID("r10", 1)).isEmpty && trail.runs(from: LineID("r41", 1)).isEmpty)
+        // Runs of which nothing was written count as well.
+        for number in 41...90 { trail.record(.bytes(Self.hello("r\(number)", first: 1))) }
+        #expect(trail.runs(from: LineID("r74", 1)).isEmpty && trail.line(bytesBack: 1_000) == LineID("r75", 1))
     }
 
     @Test func forgetsWhatIsNoLongerAskedFor() {
