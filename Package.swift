@@ -72,13 +72,17 @@ func program(
         name: name, dependencies: dependencies, swiftSettings: settings + sections + more, linkerSettings: linking)
 }
 
+/// Nothing imports a module of tests: what describes it is made along with its code, not by reading all of it once more.
+let alone: [SwiftSetting] =
+    isForChecks ? [.unsafeFlags(["-no-emit-module-separately"], .when(configuration: .debug))] : []
+
 /// - Parameter threads: the files and folders whose tests have more than one thread, with what they need; nil is all of them.
 func tests(
     _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], threads: [String]? = []
 ) -> Target {
     .testTarget(
         name: name, dependencies: dependencies, exclude: exclude, sources: isForThreads ? threads : nil,
-        swiftSettings: settings)
+        swiftSettings: settings + alone)
 }
 
 let package = Package(

@@ -16,7 +16,7 @@ e2e       the quickstart, and the end-to-end tests of the release build
 threads   code with more than one thread, under Thread Sanitizer
 package   the Debian package, installed into an empty system
 
-Without a part: all of them but package; unit and e2e side by side.
+Without a part: all of them but package; unit and e2e side by side, then page and threads.
 --long    all parts at full length, once an issue: package; Thread Sanitizer over all unit tests; 50,000 simulated worlds (400)
           and each patch of Tests/Bugs found by them; 1,000 kills of a journal's agent (40); all 17 trials with a broker (6) and
           20 kills of its leader (3); full sizes of the random tests; the page's screens in both themes on a desktop and a phone
@@ -305,7 +305,6 @@ else
     wait $!
     # Of two parts one mostly waits, but for the release build, whose modules come one after the other.
     side_by_side unit e2e
-    run_page
-    run_threads
+    side_by_side page threads
     if [[ -n ${CATWATCH_LONG:-} ]]; then run_package; fi
 fi
