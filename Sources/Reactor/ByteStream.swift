@@ -72,4 +72,29 @@ extension ByteStream {
             if done < bytes.count { try await waitUntilWritable() }
         }
     }
+
+    /// Suspends until there may be something to read, or the stream has ended; closes it when nothing comes for too
+    /// long.
+    ///
+    /// - Parameter silence: how long is too long; nil for no limit.
+    /// - Returns: false when it was too long.
+    /// - Throws: `CancellationError` when the task is cancelled.
+    package func waitUntilReadable(
+        atMost silence: Duration?, on loop: EventLoop, isolation: isolated (any Actor)? = #isolation
+    ) async throws(CancellationError) -> Bool {
+        var isSilent = false
+        var timer: LoopTimer?
+        if let silence {
+            timer = loop.schedule(after: silence) {
+                // After a long turn of the loop or a suspension of the machine, bytes may be waiting.
+                timer = loop.schedule(after: .milliseconds(100)) {
+                    isSilent = true
+                    self.close()
+                }
+            }
+        }
+        defer { if let timer { loop.cancel(timer) } }
+        try await waitUntilReadable()
+        return !isSilent
+    }
 }

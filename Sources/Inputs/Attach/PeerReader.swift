@@ -32,9 +32,6 @@ final class PeerReader {
     private static let linesAtOnce = 16
     /// The number of windows without a line after which a connection counts as dead, if its end does not show by itself.
     private static let silentWindows = 3
-    /// The wait after that before the connection is given up: after a long turn of the loop or a suspension of the
-    /// machine, bytes may be waiting in the socket.
-    private static let silenceGrace = Duration.milliseconds(100)
     /// The pause before we try an agent again that cannot be a member.
     private static let refusedPause = Duration.seconds(60)
 
@@ -132,7 +129,7 @@ final class PeerReader {
             if !hasMore {
                 guard let count = try stream.read(into: buffer.memory) else {
                     let silence = transport.showsItsEnd ? nil : window().map { $0 * Self.silentWindows }
-                    guard try await waitForMore(of: stream, atMost: silence) else {
+                    guard try await stream.waitUntilReadable(atMost: silence, on: loop) else {
                         let reason = "the agent has said nothing for \(Self.silentWindows) windows"
                         return PeerEnding(code: .timeout, reason: reason)
                     }
@@ -167,26 +164,5 @@ final class PeerReader {
     /// Whether an item costs as much as many others: `stats` name all sources and endpoints.
     private static func isCostly(_ item: PeerLines.Item) -> Bool {
         if case .line(let line, _) = item, case .stats = line.body { true } else { false }
-    }
-
-    /// Waits until there may be more to read; false when nothing has come for too long.
-    private func waitForMore(
-        of stream: any ByteStream, atMost time: Duration?, isolation: isolated any Actor = #isolation
-    ) async throws -> Bool {
-        guard let time else {
-            try await stream.waitUntilReadable()
-            return true
-        }
-        var isSilent = false
-        var timer: LoopTimer?
-        timer = loop.schedule(after: time) { [loop] in
-            timer = loop.schedule(after: Self.silenceGrace) {
-                isSilent = true
-                stream.close()
-            }
-        }
-        defer { if let timer { loop.cancel(timer) } }
-        try await stream.waitUntilReadable()
-        return !isSilent
     }
 }

@@ -9,10 +9,6 @@ actor AgentPast: PastFeed {
     private let connect: @Sendable () throws -> LoopBound<any ByteStream>
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private var stream: (any ByteStream)?
-    private var timer: LoopTimer?
-    private var isSilent = false
-
     // Bound: the past of a series in a terminal: silence of the agent | 20 s | reading stops, the graph says so
     /// The page waits equally long.
     static let patience = Duration.seconds(20)
@@ -29,43 +25,24 @@ actor AgentPast: PastFeed {
         } catch {
             throw PastFailure("no agent to ask: \((error as? SystemError)?.reason ?? "\(error)")")
         }
-        self.stream = stream
-        isSilent = false
-        defer { leave() }
-        hear()
+        defer { stream.close() }
         do {
             try await stream.write(
                 all: RequestLine.lines(of: request.source, from: request.from, until: request.until))
             let buffer = ReadBuffer()
             while true {
                 guard let count = try stream.read(into: buffer.memory) else {
-                    try await stream.waitUntilReadable()
+                    guard try await stream.waitUntilReadable(atMost: Self.patience, on: loop) else {
+                        throw PastFailure("the agent takes too long")
+                    }
                     continue
                 }
-                hear()
                 guard count > 0, await receive(Array(buffer.memory[..<count])) else { return }
                 // Yields to live lines and keys, which come first.
                 try await loop.sleep(for: .zero)
             }
         } catch let error as SystemError {
-            throw PastFailure(isSilent ? "the agent takes too long" : error.reason)
+            throw PastFailure(error.reason)
         }
-    }
-
-    /// Restarts the timeout for the next bytes.
-    private func hear() {
-        if let timer { loop.cancel(timer) }
-        timer = loop.schedule(after: Self.patience) { [weak self] in
-            self?.assumeIsolated { past in
-                past.isSilent = true
-                past.stream?.close()
-            }
-        }
-    }
-
-    private func leave() {
-        if let timer { loop.cancel(timer) }
-        stream?.close()
-        (stream, timer) = (nil, nil)
     }
 }
