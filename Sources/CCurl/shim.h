@@ -25,9 +25,11 @@ static inline CURLcode cw_set_error_buffer(CURL *easy, char *buffer) {
 
 typedef size_t (*cw_data_callback)(char *bytes, size_t size, size_t count, void *context);
 
-static inline CURLcode cw_set_body_callback(CURL *easy, cw_data_callback callback, void *context) {
-  CURLcode code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, callback);
-  return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_WRITEDATA, context);
+/* One of the functions for bytes that arrive, and the option for its context. */
+static inline CURLcode cw_set_data_callback(CURL *easy, CURLoption function, cw_data_callback callback,
+                                            CURLoption data, void *context) {
+  CURLcode code = curl_easy_setopt(easy, function, callback);
+  return code != CURLE_OK ? code : curl_easy_setopt(easy, data, context);
 }
 
 /* The answers below are 0 or NULL when the library does not know. */

@@ -87,7 +87,7 @@ package struct InputFactory: Sendable {
     package func feed(at place: FeedSource.Place) -> any FeedTransport {
         switch place {
         case .socket(let path): SocketFeed(on: loop) { [connectSocket] _ in try connectSocket(path) }
-        case .http(let request): HTTPFeed(request, by: transport, on: loop)
+        case .http(let request): HTTPFeed(request, by: transport)
         }
     }
 

@@ -1,8 +1,10 @@
+internal import Glibc
+
 /// A non-blocking stream of bytes in both directions. Not `Sendable`: it belongs to the actor that created it, on its
 /// loop.
 ///
-/// The kinds are `DescriptorStream` (pipes, terminals, files, sockets), `CurlStream` (TLS and proxies), and in tests
-/// `SimulatedStream` (memory, for virtual time). Try first, then wait: a wait reports changes, so use it after `read`
+/// The kinds are `DescriptorStream` (pipes, terminals, files, sockets), `CurlStream` (TLS and proxies), those that can
+/// only be read (`ReadOnlyStream`), and in tests `SimulatedStream` (memory, for virtual time). Try first, then wait: a wait reports changes, so use it after `read`
 /// has returned nil, or `write` 0. Only one task may wait for each of the three conditions at a time.
 package protocol ByteStream: AnyObject {
     /// Writes as many of the bytes as there is room for now.
@@ -41,6 +43,19 @@ package protocol WatchedStream: ByteStream {
     /// Calls `body` on the loop, instead of resuming tasks, whenever there may be more to read, room after a lack of
     /// it, or the other end is gone; at once, if it is gone already. Bytes that were available before are not reported.
     func whenReady(_ body: @escaping (Readiness) -> Void)
+}
+
+/// A stream that can only be read.
+package protocol ReadOnlyStream: ByteStream {}
+
+extension ReadOnlyStream {
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
+        throw SystemError(code: EBADF, call: "write")
+    }
+
+    package func waitUntilWritable() async throws(CancellationError) {}
+
+    package func waitUntilHungUp() async throws(CancellationError) {}
 }
 
 /// Accepts streams.

@@ -5,7 +5,7 @@ internal import Glibc
 ///
 /// A worker reads files on disk in pieces, as the disk may be slow. Others, such as a FIFO, are read on the loop: a
 /// FIFO from its first writer until its last one is gone.
-package final class FileStream: ByteStream {
+package final class FileStream: ReadOnlyStream {
     private let loop: EventLoop
     private let worker: any Worker
     private let file: File
@@ -101,12 +101,6 @@ package final class FileStream: ByteStream {
         try await stream.waitUntilReadable()
         if case .stream = state { state = .stream(stream, hasBegun: true) }
     }
-
-    package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
-        throw SystemError(code: EBADF, call: "write")  // opened for reading
-    }
-
-    package func waitUntilWritable() async throws(CancellationError) {}
 
     package func waitUntilHungUp() async throws(CancellationError) { try await hungUp.wait() }
 

@@ -80,6 +80,12 @@ actor SimulatedTransport: HTTPTransport, StreamTransport {
         return answer(number, request)
     }
 
+    func open(
+        _ request: HTTPRequest
+    ) async throws(HTTPFailure) -> (status: Int, body: LoopBound<any ByteStream>) {
+        throw HTTPFailure(.connect, "there are no feeds here")
+    }
+
     func connect(
         _ request: HTTPRequest
     ) async throws(HTTPFailure) -> (stream: LoopBound<any ByteStream>, timing: HTTPTiming) {

@@ -100,6 +100,7 @@ final class PeerReader {
         } catch let error as CancellationError {
             throw error
         } catch let failure as HTTPFailure {
+            try Task.checkCancellation()
             return PeerEnding(code: failure.code, reason: prefix + failure.message)
         } catch {
             return PeerEnding(code: .connect, reason: "no agent to attach to: \(error)")

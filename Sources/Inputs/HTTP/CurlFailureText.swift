@@ -9,10 +9,10 @@ struct CurlFailureText {
     let request: HTTPRequest
 
     private var endpoint: Endpoint { request.endpoint }
-    private var systemError: Int32 { Int32(truncatingIfNeeded: cw_get_number(handle.pointer, CURLINFO_OS_ERRNO)) }
+    private var systemError: Int32 { handle.systemError }
     /// libcurl's own message; may be empty.
     private var detail: String { String(cString: handle.errorText) }
-    private var isRedirected: Bool { handle.isRedirected }
+    private var isRedirected: Bool { handle.spent != nil }
     private var received: Int { handle.timing.bytes }
     private var wasResolved: Bool { cw_get_size(handle.pointer, CURLINFO_NAMELOOKUP_TIME_T) > 0 }
     /// Whether there was a connection; for a request, one that it could be sent on.
@@ -37,6 +37,10 @@ struct CurlFailureText {
         case CURLE_URL_MALFORMAT where isRedirected:
             return HTTPFailure(.redirect, "a redirect leads to what is not a URL")
         case CURLE_URL_MALFORMAT: return HTTPFailure(.config, "this is not a URL")
+        case CURLE_RECV_ERROR where detail.hasPrefix("Too large response headers"),
+            CURLE_WRITE_ERROR where handle.isStream,  // nothing else is refused of a stream
+            CURLE_OUT_OF_MEMORY where wasConnected && received == 0:  // libcurl's code for an endless header line
+            return HTTPFailure(.tooLarge, "the headers of the answer of \(peer) are larger than can be taken")
         case CURLE_WRITE_ERROR where handle.isTooLarge, CURLE_FILESIZE_EXCEEDED:
             return HTTPFailure(.tooLarge, "the answer of \(peer) is larger than \(request.maxBody) bytes")
         case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR:
@@ -44,9 +48,6 @@ struct CurlFailureText {
         case CURLE_PARTIAL_FILE:
             return HTTPFailure(.closed, "\(peer) closed the connection after \(received) bytes of a longer answer")
         case CURLE_GOT_NOTHING: return HTTPFailure(.closed, "\(peer) closed the connection without an answer")
-        case CURLE_RECV_ERROR where detail.hasPrefix("Too large response headers"),
-            CURLE_OUT_OF_MEMORY where wasConnected && received == 0:  // libcurl's code for an endless header line
-            return HTTPFailure(.tooLarge, "the headers of the answer of \(peer) are larger than can be taken")
         case CURLE_RECV_ERROR where detail.holds("chunked-encoding"):
             return HTTPFailure(.protocol, "\(peer) does not speak HTTP as it should: \(reason(code))")
         case CURLE_RECV_ERROR where detail.holds("SSL routines:"),

@@ -60,7 +60,7 @@ package final class CurlStream: ByteStream {
         switch code {
         case CURLE_OK: return count
         case CURLE_AGAIN: return nil
-        default: throw failure("curl_easy_recv", ECONNRESET)
+        default: throw handle.failure("curl_easy_recv", ECONNRESET)
         }
     }
 
@@ -91,15 +91,9 @@ package final class CurlStream: ByteStream {
             case CURLE_AGAIN: return
             default:
                 unsent = 0..<0
-                throw failure("curl_easy_send", EPIPE)
+                throw handle.failure("curl_easy_send", EPIPE)
             }
         }
-    }
-
-    /// Returns the system's error, or `other` when libcurl has none.
-    private func failure(_ call: StaticString, _ other: Int32) -> SystemError {
-        let code = handle.map { Int32(truncatingIfNeeded: cw_get_number($0.pointer, CURLINFO_OS_ERRNO)) } ?? 0
-        return SystemError(code: code == 0 ? other : code, call: "\(call)")
     }
 
     package func waitUntilWritable() async throws(CancellationError) { try await writable.wait() }

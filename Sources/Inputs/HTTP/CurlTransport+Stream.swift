@@ -6,12 +6,7 @@ extension CurlTransport: StreamTransport {
     package func connect(
         _ request: HTTPRequest
     ) async throws(HTTPFailure) -> (stream: LoopBound<any ByteStream>, timing: HTTPTiming) {
-        guard let handle = EasyHandle(connectOnly: true) else {
-            throw HTTPFailure(.internal, "there is no memory for another connection")
-        }
-        try handle.prepare(request)
-        guard let code = await run(handle) else { throw HTTPFailure(.closed, "the connection was cancelled") }
-        guard code == CURLE_OK else { throw handle.failure(code, of: request) }
+        let handle = try await run(request, on: EasyHandle(connectOnly: true))
         let timing = handle.connectionTiming
         // Streams keep the transport alive, as requests do.
         let release = { self.remove(handle) }
@@ -20,5 +15,13 @@ extension CurlTransport: StreamTransport {
         } catch {
             throw HTTPFailure(.internal, "the connection cannot be used: \(error.reason)")
         }
+    }
+
+    package func open(
+        _ request: HTTPRequest
+    ) async throws(HTTPFailure) -> (status: Int, body: LoopBound<any ByteStream>) {
+        let arrival = Wakeup(loop: loop)
+        let handle = try await run(request, on: EasyHandle(arrival: arrival))
+        return (handle.status, LoopBound(CurlBody(handle, arrival: arrival, of: self)))
     }
 }

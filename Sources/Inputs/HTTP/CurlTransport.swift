@@ -87,9 +87,7 @@ package final class CurlTransport: HTTPTransport, @unchecked Sendable {  // used
             }
             hop = next
             redirects += 1
-            let spent = answer.timing.total
-            answer = try await perform(hop, spent: spent, isRedirected: true)
-            answer.timing.total += spent
+            answer = try await perform(hop, spent: answer.timing.total)
             answer.location = hop.url
         }
         return answer
@@ -97,23 +95,24 @@ package final class CurlTransport: HTTPTransport, @unchecked Sendable {  // used
 
     /// Makes one request without following redirects.
     ///
-    /// - Parameter spent: milliseconds that earlier redirects have taken.
-    private func perform(
-        _ request: HTTPRequest, spent: Double = 0, isRedirected: Bool = false
-    ) async throws(HTTPFailure) -> HTTPAnswer {
-        guard let handle = removeIdle(for: request) ?? EasyHandle() else {
-            throw HTTPFailure(.internal, "there is no memory for another request")
-        }
-        try handle.prepare(request, isRedirected: isRedirected)
-        guard let code = await run(handle) else { throw HTTPFailure(.closed, "the request was cancelled") }
-        guard code == CURLE_OK else {
-            // The handle is not reused: after some failures libcurl accepts no more options for it.
-            var failure = handle.failure(code, of: request)
-            failure.begun?.timing.total += spent
-            throw failure
-        }
+    /// - Parameter spent: milliseconds that earlier redirects have taken; nil when there were none.
+    private func perform(_ request: HTTPRequest, spent: Double? = nil) async throws(HTTPFailure) -> HTTPAnswer {
+        let handle = try await run(request, on: removeIdle(for: request) ?? EasyHandle(), spent: spent)
         if idle.count < Self.mostIdle { idle.append(handle) }
         return handle.answer()
+    }
+
+    /// Makes a request on a handle (nil: there is no memory for one), and waits for the whole answer, for the connection
+    /// or for the body's first bytes, whichever the handle is made for. After a failure it is not used again: after some
+    /// of them libcurl accepts no more options.
+    func run(
+        _ request: HTTPRequest, on handle: EasyHandle?, spent: Double? = nil
+    ) async throws(HTTPFailure) -> EasyHandle {
+        guard let handle else { throw HTTPFailure(.internal, "there is no memory for another request") }
+        try handle.prepare(request, spent: spent)
+        guard let code = await run(handle) else { throw HTTPFailure(.closed, "the request was cancelled") }
+        guard code == CURLE_OK else { throw handle.failure(code, of: request) }
+        return handle
     }
 
     /// Returns an idle handle, preferably one with this request's options.
@@ -126,7 +125,7 @@ package final class CurlTransport: HTTPTransport, @unchecked Sendable {  // used
     ///
     /// - Parameter isolation: see `Wakeup.wait`.
     /// - Returns: nil when the task was cancelled.
-    func run(_ handle: EasyHandle, isolation: isolated (any Actor)? = #isolation) async -> CURLcode? {
+    private func run(_ handle: EasyHandle, isolation: isolated (any Actor)? = #isolation) async -> CURLcode? {
         loop.preconditionOnLoop()
         handle.uses += 1
         let use = handle.uses
@@ -145,13 +144,18 @@ package final class CurlTransport: HTTPTransport, @unchecked Sendable {  // used
         }
     }
 
-    /// Resumes the task that waits for a handle, if there is one.
-    private func end(_ handle: EasyHandle, _ code: CURLcode?) {
-        guard let continuation = handle.continuation.take() else { return }
-        running[handle.pointer] = nil
+    /// Ends a handle's request, unless it has ended; nil gives it up.
+    func end(_ handle: EasyHandle, _ code: CURLcode?) {
+        guard running.removeValue(forKey: handle.pointer) != nil else { return }
         // An open connection is found through its handle, which stays for that.
         if code != CURLE_OK || !handle.isConnectOnly { remove(handle) }
-        continuation.resume(returning: code)
+        handle.end(code)
+    }
+
+    /// Lets libcurl go on with a body that it holds back.
+    func resume(_ handle: EasyHandle) {
+        curl_easy_pause(handle.pointer, CURLPAUSE_CONT)
+        setTimer()
     }
 
     /// Takes a handle from libcurl, which closes the connection that it made if it is for one only.

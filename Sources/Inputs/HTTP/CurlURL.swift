@@ -33,10 +33,19 @@ package struct CurlURL: ~Copyable {
         return String(cString: text)
     }
 
+    /// The path; a URL without one means the root.
+    var path: String { part(CURLUPART_PATH) ?? "/" }
+
     /// The host, and the port unless it is the scheme's default.
     var authority: String {
         let host = part(CURLUPART_HOST) ?? "?"
         return part(CURLUPART_PORT, CURLU_NO_DEFAULT_PORT).map { "\(host):\($0)" } ?? host
+    }
+
+    /// The same URL for libcurl, which knows the default ports of `http` and `https` only: `ws` and `wss` are these up
+    /// to the handshake (RFC 6455, section 3).
+    static func httpURL(_ url: String) -> String {
+        ["ws", "wss"].contains(url.prefix { $0 != ":" }.lowercased()) ? "http\(url.dropFirst(2))" : url
     }
 
     /// Undoes percent-encoding; a percent sign without two hexadecimal digits stands for itself.

@@ -12,8 +12,10 @@ final class EasyHandle: @unchecked Sendable {  // used only by the transport tha
     private(set) var request: HTTPRequest?
     /// Whether it only makes a connection (CURLOPT_CONNECT_ONLY(3)).
     let isConnectOnly: Bool
-    /// Whether the request follows a redirect.
-    private(set) var isRedirected = false
+    /// Signalled when more of the body has come, for an answer that is read while it comes; nil for others.
+    private let arrival: Wakeup?
+    /// Milliseconds that earlier redirects have taken; nil for a request that follows none.
+    private(set) var spent: Double?
     private var headerList: UnsafeMutablePointer<curl_slist>?
     /// The first error of setting options.
     private var code = CURLE_OK
@@ -24,17 +26,23 @@ final class EasyHandle: @unchecked Sendable {  // used only by the transport tha
     /// The task that waits for the result, and the number of such waits: a late cancellation must not hit a later one.
     var continuation: UnsafeContinuation<CURLcode?, Never>?
     var uses = 0
+    /// How the request ended; nil before that, and when it was given up.
+    private(set) var result: CURLcode?
 
     /// The size of libcurl's receive buffer, in bytes; small, because libcurl allocates it for every transfer.
     private static let bufferSize = 16_384
     // Bound: a header line of a response | 8 KiB | skipped
     /// No header that a poller needs is longer.
     private static let longestHeader = 8_192
+    // Bound: head of a response to a request for `/feed` | 16 KiB, and what libcurl allows a line (100 KiB) | an
+    //   `error`, and another attempt
+    fileprivate static let longestHead = 16 << 10
 
-    init?(connectOnly: Bool = false) {
+    init?(connectOnly: Bool = false, arrival: Wakeup? = nil) {
         guard let pointer = curl_easy_init() else { return nil }
         self.pointer = pointer
         isConnectOnly = connectOnly
+        self.arrival = arrival
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
@@ -51,8 +59,8 @@ final class EasyHandle: @unchecked Sendable {  // used only by the transport tha
     /// have the same.
     ///
     /// - Throws: what is wrong with the request; the handle cannot be used again then.
-    func prepare(_ request: HTTPRequest, isRedirected: Bool = false) throws(HTTPFailure) {
-        (isTooLarge, self.isRedirected) = (false, isRedirected)
+    func prepare(_ request: HTTPRequest, spent: Double? = nil) throws(HTTPFailure) {
+        (isTooLarge, self.spent) = (false, spent)
         errorText[0] = 0
         guard self.request != request else { return }
         // Connections and names belong to the multi handle and stay.
@@ -81,12 +89,20 @@ final class EasyHandle: @unchecked Sendable {  // used only by the transport tha
     }
 
     private func setTransferOptions(of request: HTTPRequest) {
-        check(cw_set_body_callback(pointer, curlBodyArrived, Unmanaged.passUnretained(self).toOpaque()))
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        check(cw_set_data_callback(pointer, CURLOPT_WRITEFUNCTION, curlBodyArrived, CURLOPT_WRITEDATA, context))
         set(CURLOPT_URL, request.url)
+        set(CURLOPT_COPYPOSTFIELDS, request.body)
         set(CURLOPT_FOLLOWLOCATION, 0)  // the transport does
         set(CURLOPT_BUFFERSIZE, Self.bufferSize)
-        set(CURLOPT_ACCEPT_ENCODING, "")  // all encodings that this libcurl supports
-        set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+        if isStream {
+            // Paused, libcurl would hold whole windows of HTTP/2 (10 MB), and all that a compressed piece unpacks to.
+            set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+            check(cw_set_data_callback(pointer, CURLOPT_HEADERFUNCTION, curlHeadArrived, CURLOPT_HEADERDATA, pointer))
+        } else {
+            set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+            set(CURLOPT_ACCEPT_ENCODING, "")  // all encodings that this libcurl supports
+        }
         set(CURLOPT_USERNAME, request.credentials?.name)
         set(CURLOPT_PASSWORD, request.credentials?.password)
         for header in request.headers { headerList = curl_slist_append(headerList, header) }
@@ -94,7 +110,7 @@ final class EasyHandle: @unchecked Sendable {  // used only by the transport tha
     }
 
     private func setConnectOptions(of request: HTTPRequest) {
-        set(CURLOPT_URL, WebSocketTarget.httpURL(request.url))
+        set(CURLOPT_URL, CurlURL.httpURL(request.url))
         set(CURLOPT_CONNECT_ONLY, 1)
         set(CURLOPT_FRESH_CONNECT, 1)  // a connection left open by a poll has a request's state
         set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)  // HTTP/2 has no upgrade
@@ -113,19 +129,44 @@ final class EasyHandle: @unchecked Sendable {  // used only by the transport tha
 
     // MARK: Result
 
-    /// Appends a piece of the decompressed body; returning false ends the transfer.
-    fileprivate func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        let most = request?.maxBody ?? 0
-        guard body.count + bytes.count <= most else {
-            isTooLarge = true
-            return false
-        }
-        if body.isEmpty {
-            let announced = cw_get_size(pointer, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
-            body.reserveCapacity(min(max(Int(clamping: announced), bytes.count), most))
+    /// Whether the answer is read while it comes.
+    var isStream: Bool { arrival != nil }
+
+    /// Appends a piece of the decompressed body; returns what libcurl expects (CURLOPT_WRITEFUNCTION(3)).
+    fileprivate func append(_ bytes: UnsafeRawBufferPointer) -> Int {
+        if let arrival {
+            // Bound: bytes of an agent's feed that have come by HTTP and are not read | 16 KiB, and as many in libcurl
+            //   | further ones stay in the socket, and the agent waits
+            guard body.isEmpty else { return Int(CURL_WRITEFUNC_PAUSE) }
+            set(CURLOPT_TIMEOUT_MS, 0)  // the deadline holds until the body begins
+            continuation.take()?.resume(returning: CURLE_OK)
+            arrival.signal()
+        } else {
+            let most = request?.maxBody ?? 0
+            isTooLarge = body.count + bytes.count > most
+            if isTooLarge { return 0 }
+            if body.isEmpty {
+                let announced = cw_get_size(pointer, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+                body.reserveCapacity(min(max(Int(clamping: announced), bytes.count), most))
+            }
         }
         body.append(contentsOf: bytes)
-        return true
+        return bytes.count
+    }
+
+    /// Moves what has come of the body into a buffer, as far as it fits.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let count = min(body.count, buffer.count)
+        buffer.copyBytes(from: body[..<count])
+        body = Array(body[count...])
+        return count
+    }
+
+    /// Tells all who wait how the request ended; nil when it was given up.
+    func end(_ code: CURLcode?) {
+        result = code
+        continuation.take()?.resume(returning: code)
+        arrival?.open()
     }
 
     /// Takes the answer of a request that libcurl has completed.
@@ -158,6 +199,14 @@ final class EasyHandle: @unchecked Sendable {  // used only by the transport tha
         return failure
     }
 
+    /// The system's error code of a failure; 0 if it is not the system's.
+    var systemError: Int32 { Int32(truncatingIfNeeded: cw_get_number(pointer, CURLINFO_OS_ERRNO)) }
+
+    /// Returns the system's error, or `other` when libcurl has none.
+    func failure(_ call: String, _ other: Int32) -> SystemError {
+        SystemError(code: systemError == 0 ? other : systemError, call: call)
+    }
+
     /// 0 before an answer has begun.
     var status: Int { cw_get_number(pointer, CURLINFO_RESPONSE_CODE) }
 
@@ -166,9 +215,10 @@ final class EasyHandle: @unchecked Sendable {  // used only by the transport tha
         var timing = reused ? HTTPTiming() : connectionTiming
         let secured = timing.total
         let started = max(secured, milliseconds(CURLINFO_STARTTRANSFER_TIME_T))
-        timing.total = milliseconds(CURLINFO_TOTAL_TIME_T)
+        let total = milliseconds(CURLINFO_TOTAL_TIME_T)
+        timing.total = (spent ?? 0) + total
         timing.wait = started - secured
-        timing.receive = max(0, timing.total - started)
+        timing.receive = max(0, total - started)
         timing.bytes = Int(clamping: cw_get_size(pointer, CURLINFO_SIZE_DOWNLOAD_T))
         timing.reused = reused
         return timing
@@ -196,5 +246,11 @@ private func curlBodyArrived(
 ) -> Int {
     guard let context else { return 0 }
     let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
-    return handle.append(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
+    return handle.append(UnsafeRawBufferPointer(start: bytes, count: size * count))
+}
+
+private func curlHeadArrived(
+    _: UnsafeMutablePointer<CChar>?, size: Int, count: Int, easy: UnsafeMutableRawPointer?
+) -> Int {
+    cw_get_number(easy, CURLINFO_HEADER_SIZE) + size * count <= EasyHandle.longestHead ? size * count : 0
 }

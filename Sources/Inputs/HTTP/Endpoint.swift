@@ -24,7 +24,7 @@ package struct Endpoint: Sendable, Hashable {
             host = url.part(CURLUPART_HOST) ?? "?"
             authority = url.authority
             origin = "\(url.part(CURLUPART_SCHEME) ?? "?")://\(authority)"
-            text = "GET \(origin)\(url.part(CURLUPART_PATH) ?? "/")"
+            text = "GET \(origin)\(url.path)"
         } else {
             (host, authority, origin, text) = ("?", "?", "?", "GET ?")
         }

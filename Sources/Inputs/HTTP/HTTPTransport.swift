@@ -1,4 +1,5 @@
 package import Feed
+package import Reactor
 
 /// Makes HTTP requests: over the network (`CurlTransport`), or simulated in a test.
 package protocol HTTPTransport: Sendable {
@@ -6,6 +7,13 @@ package protocol HTTPTransport: Sendable {
     ///
     /// - Throws: `HTTPFailure`; when the task is cancelled, one with the code `closed`.
     func get(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer
+
+    /// Makes one request, and waits until the body of its answer begins or the answer is over, at most until the
+    /// request's deadline. Redirects are not followed.
+    ///
+    /// - Returns: the status, and the body as it comes, compressed or not, for as long as it lasts.
+    /// - Throws: like `get`.
+    func open(_ request: HTTPRequest) async throws(HTTPFailure) -> (status: Int, body: LoopBound<any ByteStream>)
 }
 
 /// The URL to get, and the options.
@@ -30,6 +38,8 @@ package struct HTTPRequest: Sendable, Equatable {
     package var usesProxy = true
     /// Whole header lines, `Name: value`; may hold secrets.
     package var headers: [String] = []
+    /// The body of a POST request; nil for GET.
+    package var body: String?
     /// From name resolution to the last byte of the body.
     package var timeout: Duration = .seconds(10)
     /// The time left after redirects; nil before any.

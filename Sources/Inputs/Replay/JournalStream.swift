@@ -6,7 +6,7 @@ package import Reactor
 /// The lines of a journal as a stream, run after run: each run's `hello` and current `stats`, then its lines, and its
 /// `bye` if its end is known. A worker reads them page by page. The stream ends with the newest line at the time of
 /// opening, or little later.
-package final class JournalStream: ByteStream {
+package final class JournalStream: ReadOnlyStream {
     private let loop: EventLoop
     private let worker: any Worker
     private let pages: Pages
@@ -64,14 +64,6 @@ package final class JournalStream: ByteStream {
         case .fault(let reason): (isAtEnd, fault) = (true, reason)
         }
     }
-
-    package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
-        throw SystemError(code: EBADF, call: "write")
-    }
-
-    package func waitUntilWritable() async throws(CancellationError) {}
-
-    package func waitUntilHungUp() async throws(CancellationError) {}
 
     package func close() {}
 }

@@ -1,3 +1,4 @@
+internal import CCurl
 internal import Feed
 internal import Reactor
 internal import WebSocket
@@ -41,17 +42,30 @@ struct WebSocketHandshake {
     }
 
     private func encodedRequest() throws(WebSocketEnding) -> [UInt8] {
-        guard let target = WebSocketTarget(url: source.request.url) else {
+        guard let url = CurlURL(CurlURL.httpURL(source.request.url), CURLU_URLENCODE) else {
             throw WebSocketEnding(.config, "this is not the URL of a WebSocket")
         }
-        var request = HandshakeRequest(authority: target.authority, target: target.path, key: key)
+        let target = url.path + (url.part(CURLUPART_QUERY).map { "?\($0)" } ?? "")
+        var request = HandshakeRequest(authority: url.authority, target: target, key: key)
         request.subprotocols = source.subprotocols
-        request.fields = target.fields(of: source.request)
+        request.fields = fields
         do throws(HandshakeFault) {
             return try request.encoded()
         } catch {
             throw WebSocketEnding(.config, error.message)
         }
+    }
+
+    /// The request's own header lines, the user agent, and the credentials.
+    private var fields: [String] {
+        var fields = source.request.headers
+        func has(_ name: String) -> Bool { fields.contains { $0.lowercased().hasPrefix(name + ":") } }
+        if !has("user-agent") { fields.append("User-Agent: \(source.request.userAgent)") }
+        if let credentials = source.request.credentials, !has("authorization") {
+            let pair = Base64.encode("\(credentials.name):\(credentials.password)".utf8)
+            fields.append("Authorization: Basic \(pair)")
+        }
+        return fields
     }
 
     private func readAnswer(_ session: WebSocketSession) async throws -> HandshakeAnswer.Outcome {

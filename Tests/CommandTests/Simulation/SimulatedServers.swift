@@ -51,6 +51,12 @@ actor SimulatedServers: HTTPTransport, StreamTransport {
         }
     }
 
+    func open(
+        _ request: HTTPRequest
+    ) async throws(HTTPFailure) -> (status: Int, body: LoopBound<any ByteStream>) {
+        throw HTTPFailure(.connect, "there are no feeds here")
+    }
+
     func connect(
         _ request: HTTPRequest
     ) async throws(HTTPFailure) -> (stream: LoopBound<any ByteStream>, timing: HTTPTiming) {

@@ -44,6 +44,26 @@ import Testing
         }
     }
 
+    /// By an ordinary request: not every proxy lets tunnels through.
+    @Test func aFeedIsReadThroughAProxy() async {
+        await #expect(processExitsWith: .success) {
+            try await withLoop { loop in
+                let proxy = try RawServer(on: loop) { _ in .text("HTTP/1.1 200 OK\r\n\r\none\n") }
+                setenv("http_proxy", proxy.origin, 1)
+                unsetenv("no_proxy")
+                unsetenv("NO_PROXY")
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { await proxy.run() }
+                    defer { group.cancelAll() }
+                    let feed = HTTPFeed(HTTPRequest(url: "http://web1.invalid"), by: try CurlTransport(on: loop))
+                    try await feed.open(nil).value.close()
+                    let request = await proxy.requests.first ?? ""
+                    #expect(request.hasPrefix("GET http://web1.invalid/feed HTTP/1.1\r\n"), "\(request)")
+                }
+            }
+        }
+    }
+
     /// A name server that never answers, bound over /etc/resolv.conf in a mount namespace of its own.
     @Test func aSilentNameServerStopsNeitherTheLoopNorTheExit() async throws {
         guard try Self.canMount() else {

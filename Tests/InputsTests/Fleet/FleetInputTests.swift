@@ -8,8 +8,6 @@ import Testing
 @Suite(.limited) struct FleetInputTests {
     private typealias Peer = LoopBound<ScriptedPeer>
 
-    private static let answer = "HTTP/1.1 200 OK\r\n\r\n"
-
     /// What came of a scripted agent.
     private struct Came: Sendable {
         /// When connections were begun, since the first.
@@ -44,7 +42,7 @@ import Testing
                 awaitsPositions: positions != nil)
             let polls = PollRequests(on: loop)
             let peers = ScriptedPeers(on: loop, serve: serve)
-            let feed = HTTPFeed(HTTPRequest(url: "http://web1.test/"), by: peers, on: loop)
+            let feed = HTTPFeed(HTTPRequest(url: "http://web1.test/"), by: peers)
             let input = FleetInput(
                 "web1", by: feed, store: store, polls: polls, on: loop, random: SeededGenerator(seed: 1))
             let (reader, _) = await store.open(nil)
@@ -82,10 +80,10 @@ import Testing
 
     @Test func oneThatFallsSilentForThreeWindowsIsAskedAnew() async throws {
         let came = try await Self.run(for: .seconds(200)) { number, peer in
-            try await peer.value.shakeHands(Self.answer)
+            peer.value.answer(200)
             switch number {
             case 0:
-                #expect(peer.value.request.hasPrefix("GET /feed HTTP/1.0\r\n"))
+                #expect(peer.value.asked?.url == "http://web1.test/feed")
                 let hello = PeerLinesTests.hello("a", #","interval_s":4"#)
                 try await Self.write([hello, PeerLinesTests.fact(1)], to: peer)
                 // As long as there is something within three windows, all is well.
@@ -96,12 +94,12 @@ import Testing
                 }
                 try await Self.stay(peer)
             case 1:
-                #expect(peer.value.request.hasPrefix("GET /feed?since=4&run=a HTTP/1.0\r\n"))
+                #expect(peer.value.asked?.url == "http://web1.test/feed?since=4&run=a")
                 // Windows are as wide as it says, 10 s when it does not.
                 try await Self.write([PeerLinesTests.hello("a"), PeerLinesTests.fact(5)], to: peer)
                 try await Self.stay(peer)
             default:
-                #expect(peer.value.request.hasPrefix("GET /feed?since=\(number + 3)&run=a HTTP/1.0\r\n"))
+                #expect(peer.value.asked?.url == "http://web1.test/feed?since=\(number + 3)&run=a")
                 try await Self.write([PeerLinesTests.hello("a"), PeerLinesTests.fact(number + 4)], to: peer)
                 for _ in 0..<30 {
                     try await peer.value.sleep(.seconds(29))
@@ -122,9 +120,9 @@ import Testing
 
     @Test func aJournalThatIsSlowIsWaitedForAndTheAgentAskedForWhatItDoesNotHave() async throws {
         let came = try await Self.run(for: .seconds(3), behind: [AgentPosition("web1", LineID("a", 4))]) { _, peer in
-            try await peer.value.shakeHands(Self.answer)
+            peer.value.answer(200)
             // Of what came to another process, this one has no kept lines.
-            #expect(peer.value.request.hasPrefix("GET /feed?since=4&run=a&kept=1 HTTP/1.0\r\n"))
+            #expect(peer.value.asked?.url == "http://web1.test/feed?since=4&run=a&kept=1")
             try await Self.write([PeerLinesTests.hello("a")] + [4, 5].map { PeerLinesTests.fact($0) }, to: peer)
             try await Self.stay(peer)
         } beside: { store, _, loop in
@@ -142,11 +140,10 @@ import Testing
         let came = try await Self.run(for: .seconds(3), behind: [AgentPosition("web1", LineID("a", 4))]) {
             number, peer in
             if number == 0 {
-                try await peer.value.shakeHands("HTTP/1.1 400 Bad Request\r\n\r\n")
-                return peer.value.close()
+                return peer.value.answer(400)
             }
-            try await peer.value.shakeHands(Self.answer)
-            #expect(peer.value.request.hasPrefix("GET /feed?since=4&run=a HTTP/1.0\r\n"))
+            peer.value.answer(200)
+            #expect(peer.value.asked?.url == "http://web1.test/feed?since=4&run=a")
             try await Self.write([PeerLinesTests.hello("a"), PeerLinesTests.fact(5)], to: peer)
             try await Self.stay(peer)
         }
@@ -157,23 +154,23 @@ import Testing
     @Test func whatCannotBeHadIsSaidOnceAndTriedOn() async throws {
         let came = try await Self.run(for: .seconds(120)) { number, peer in
             switch number {
-            case 0..<3: try await peer.value.shakeHands("HTTP/1.1 401 No\r\n\r\n")
-            case 3..<6: try await peer.value.shakeHands("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-            case 6: try await peer.value.shakeHands("SSH-2.0-OpenSSH\r\n\r\n")
-            case 7: try await peer.value.shakeHands("HTTP/1.1 200 " + String(repeating: "x", count: 20_000))
+            case 0..<3: peer.value.answer(401)
+            case 3..<6: peer.value.answer(503)
+            case 6: peer.value.fail(.protocol, "web1.test does not speak HTTP")
+            case 7: peer.value.answer(500)
             case 8:  // It says nothing at all.
                 try await peer.value.sleep(.seconds(100))
             default:
-                try await peer.value.shakeHands(Self.answer)
+                peer.value.answer(200)
                 try await Self.write([PeerLinesTests.hello("a"), PeerLinesTests.fact(1)], to: peer)
                 try await Self.stay(peer)
             }
             peer.value.close()
         }
         let words = [
-            "web1: web1.test lets nobody in without the right token (status 401)", "web1.test answers in chunks",
-            "web1.test does not answer in HTTP/1", "web1.test answers with a head that is too long",
-            "web1.test did not answer within 10 s",
+            "web1: web1.test lets nobody in without the right token (status 401)",
+            "web1.test has no room for another reader (status 503)", "web1.test does not speak HTTP",
+            "web1.test answers with status 500", "no answer within 10 s",
         ]
         // Each once; what follows is of the last one, which falls silent.
         let errors = came.said("error").filter { !$0.contains("has said nothing") }
@@ -185,7 +182,7 @@ import Testing
     /// One that greets in order each time, and then goes wrong, is asked less and less often.
     @Test func aPeerThatBreaksTheProtocolIsLeftAloneForLonger() async throws {
         let came = try await Self.run(for: .seconds(900)) { number, peer in
-            try await peer.value.shakeHands(Self.answer)
+            peer.value.answer(200)
             try await Self.write([PeerLinesTests.hello("a"), PeerLinesTests.fact(number + 1)], to: peer)
             try await peer.value.sleep(.seconds(29))
             try await Self.write([String(repeating: "x", count: (1 << 20) + 2)], to: peer)
@@ -200,7 +197,7 @@ import Testing
 
     @Test func aFleetIsLeftAloneForAMinute() async throws {
         let came = try await Self.run(for: .seconds(170)) { _, peer in
-            try await peer.value.shakeHands(Self.answer)
+            peer.value.answer(200)
             try await Self.write([PeerLinesTests.hello("a", #","fleet":true"#), PeerLinesTests.fact(1)], to: peer)
             try await Self.stay(peer)
         }
@@ -219,11 +216,10 @@ import Testing
     @Test func pollsArePassedOnAndOnlySoManyWait() async throws {
         let came = try await Self.run(for: .seconds(10)) { number, peer in
             guard number == 0 else {
-                let request = String(decoding: try await peer.value.nextBytes(), as: UTF8.self)
-                #expect(request.hasPrefix("POST /poll/fact HTTP/1.0\r\n"))
-                return try await peer.value.send(raw: Array("HTTP/1.1 202 Accepted\r\n\r\n".utf8))
+                #expect(peer.value.asked?.url == "http://web1.test/poll/fact" && peer.value.asked?.body == "{}")
+                return peer.value.answer(202)
             }
-            try await peer.value.shakeHands(Self.answer)
+            peer.value.answer(200)
             try await Self.write([PeerLinesTests.hello("a"), PeerLinesTests.fact(1)], to: peer)
             try await Self.stay(peer)
         } beside: { _, polls, loop in
@@ -246,7 +242,7 @@ import Testing
             PeerLinesTests.fact($0).replacing("\"value\"", with: "\"text\":\"\(text)\",\"value\"")
         }
         _ = try await Self.run(for: .seconds(60), log: 1 << 20) { _, peer in
-            try await peer.value.shakeHands(Self.answer)
+            peer.value.answer(200)
             try await Self.write([PeerLinesTests.hello("a")] + lines, to: peer)
             try await Self.stay(peer)
         } beside: { store, _, loop in

@@ -8,8 +8,12 @@ actor RawServer {
     nonisolated let port: UInt16
     private let socket: Int32
     private let answer: @Sendable (_ request: String) -> Answer
-    /// The heads of all requests.
+    /// All requests, with their bodies.
     private(set) var requests: [String] = []
+    /// Whether a client has stopped reading an endless answer.
+    private(set) var isHeldUp = false
+    /// How many clients have left a held answer.
+    private(set) var left = 0
 
     enum Answer: Sendable {
         /// These bytes, and then the end of the connection.
@@ -18,6 +22,8 @@ actor RawServer {
         case late(Duration, String)
         /// These bytes again and again, for as long as they are taken.
         case endless(head: String, again: String)
+        /// These bytes, and nothing more until the client leaves.
+        case held(String)
     }
 
     /// Listens on a port of the system's choosing; serves while `run` runs.
@@ -54,17 +60,17 @@ actor RawServer {
     }
 
     private func serve(_ stream: any ByteStream) async throws {
-        var head: [UInt8] = []
+        var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4_096)
-        while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+        while !Self.isWhole(bytes) {
             guard let read = try buffer.withUnsafeMutableBytes({ try stream.read(into: $0) }) else {
                 try await stream.waitUntilReadable()
                 continue
             }
             if read == 0 { return }
-            head += buffer[..<read]
+            bytes += buffer[..<read]
         }
-        let request = String(decoding: head, as: UTF8.self)
+        let request = String(decoding: bytes, as: UTF8.self)
         requests.append(request)
         switch answer(request) {
         case .text(let text): try await write(text, to: stream)
@@ -74,7 +80,23 @@ actor RawServer {
         case .endless(let head, let again):
             try await write(head, to: stream)
             while true { try await write(again, to: stream) }
+        case .held(let text):
+            defer { left += 1 }
+            try await write(text, to: stream)
+            while try buffer.withUnsafeMutableBytes({ try stream.read(into: $0) }) != 0 {
+                try await stream.waitUntilReadable()
+            }
         }
+    }
+
+    /// Whether a request has come with its body.
+    private static func isWhole(_ request: [UInt8]) -> Bool {
+        let text = String(decoding: request, as: UTF8.self)
+        guard let end = text.firstRange(of: "\r\n\r\n") else { return false }
+        let length = text.firstRange(of: "Content-Length: ").flatMap {
+            Int(text[$0.upperBound...].prefix { $0.isNumber })
+        }
+        return text[end.upperBound...].utf8.count >= length ?? 0
     }
 
     private func write(_ text: String, to stream: any ByteStream) async throws {
@@ -85,7 +107,9 @@ actor RawServer {
                 try stream.write(UnsafeRawBufferPointer(rebasing: bytes[written...]))
             }
             written += count
-            if count == 0 { try await stream.waitUntilWritable() }
+            guard count == 0 else { continue }
+            isHeldUp = true
+            try await stream.waitUntilWritable()
         }
     }
 }

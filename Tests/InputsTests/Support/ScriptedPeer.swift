@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import WebSocket
 
-/// The server's end of a WebSocket in memory, driven by a test.
+/// The server's end of a WebSocket, or of an answer that is read as it comes, in memory, driven by a test.
 final class ScriptedPeer {
     private let stream: SimulatedStream
     private let loop: EventLoop
@@ -14,6 +14,10 @@ final class ScriptedPeer {
     private var input: [UInt8] = []
     /// The head of the client's handshake.
     private(set) var request = ""
+    /// The request that is answered as it comes; nil for a WebSocket.
+    let asked: HTTPRequest?
+    private var outcome: Result<Int, HTTPFailure>?
+    private let answered: Wakeup
 
     enum Received: Equatable {
         case text(String)
@@ -23,9 +27,33 @@ final class ScriptedPeer {
         case end
     }
 
-    init(_ stream: SimulatedStream, on loop: EventLoop) {
+    init(_ stream: SimulatedStream, asked: HTTPRequest? = nil, on loop: EventLoop) {
         self.stream = stream
+        self.asked = asked
         self.loop = loop
+        answered = Wakeup(loop: loop)
+    }
+
+    /// Begins the answer to the request.
+    func answer(_ status: Int) { settle(.success(status)) }
+
+    /// Has the request come to nothing.
+    func fail(_ code: Failure.Code, _ message: String) { settle(.failure(HTTPFailure(code, message))) }
+
+    private func settle(_ outcome: Result<Int, HTTPFailure>) {
+        self.outcome = self.outcome ?? outcome
+        answered.open()
+    }
+
+    /// The answer's status, once it has begun.
+    fileprivate func status(within time: Duration) async throws(HTTPFailure) -> Int {
+        do {
+            try await answered.wait(until: loop.clock.now.advanced(by: time))
+        } catch {
+            throw HTTPFailure(.closed, "the request was cancelled")
+        }
+        guard let outcome else { throw HTTPFailure(.timeout, "no answer within \(time.shortText)") }
+        return try outcome.get()
     }
 
     /// Reads the handshake, and answers it.
@@ -116,13 +144,16 @@ final class ScriptedPeer {
 
     func sleep(_ duration: Duration) async throws { try await loop.sleep(for: duration) }
 
-    func close() { stream.close() }
+    func close() {
+        fail(.closed, "closed without an answer")
+        stream.close()
+    }
 
     struct Ended: Error {}
 }
 
 /// A transport whose connections a test serves, one after the other.
-actor ScriptedPeers: StreamTransport {
+actor ScriptedPeers: HTTPTransport, StreamTransport {
     private let loop: EventLoop
     private let capacity: Int
     private let serve: @Sendable (Int, LoopBound<ScriptedPeer>) async throws -> Void
@@ -146,11 +177,33 @@ actor ScriptedPeers: StreamTransport {
     func connect(
         _ request: HTTPRequest
     ) async throws(HTTPFailure) -> (stream: LoopBound<any ByteStream>, timing: HTTPTiming) {
+        (LoopBound(meet(nil).near), HTTPTiming())
+    }
+
+    func open(
+        _ request: HTTPRequest
+    ) async throws(HTTPFailure) -> (status: Int, body: LoopBound<any ByteStream>) {
+        let (near, peer) = meet(request)
+        do throws(HTTPFailure) {
+            return (try await peer.status(within: request.timeout), LoopBound(near))
+        } catch {
+            near.close()
+            throw error
+        }
+    }
+
+    func get(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
+        throw HTTPFailure(.connect, "there are no documents here")
+    }
+
+    /// Has a connection served.
+    private func meet(_ request: HTTPRequest?) -> (near: SimulatedStream, peer: ScriptedPeer) {
         attempts.append(loop.clock.now)
         let (near, far) = SimulatedStream.pair(capacity: capacity, on: loop)
-        waiting.append(LoopBound(ScriptedPeer(far, on: loop)))
+        let peer = ScriptedPeer(far, asked: request, on: loop)
+        waiting.append(LoopBound(peer))
         arrived.signal()
-        return (LoopBound(near), HTTPTiming())
+        return (near, peer)
     }
 
     /// Serves every connection until the task is cancelled.

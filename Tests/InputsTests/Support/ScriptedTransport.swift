@@ -83,4 +83,10 @@ actor ScriptedTransport: HTTPTransport {
         answer.timing.bytes = answer.body.count
         return answer
     }
+
+    func open(
+        _ request: HTTPRequest
+    ) async throws(HTTPFailure) -> (status: Int, body: LoopBound<any ByteStream>) {
+        throw HTTPFailure(.connect, "there are no feeds here")
+    }
 }

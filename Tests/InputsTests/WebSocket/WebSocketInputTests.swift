@@ -51,7 +51,8 @@ import WebSocket
     }
 
     @Test func asksForWhatItIsToldTo() async throws {
-        var source = try SimulatedSocket.source("ws://user:p%40ss@cats.test:80/a%20b?key=s3cret#part")
+        var source = try SimulatedSocket.source("ws://cats.test:80/a%20b?key=s3cret#part")
+        source.request.credentials = HTTPRequest.Credentials(name: "user", password: "p@ss")
         source.subprotocols = ["aqi.v2", "aqi.v1"]
         source.request.headers = ["X-Key: 1"]
         source.subscribe = #"{"subscribe":"aqi"}"#

@@ -74,7 +74,8 @@ import Testing
 
     @Test func credentialsAreSent() async throws {
         try await RealSocket.withPython { origin, loop in
-            let source = try RealSocket.source("ws://user:pa55@\(origin.dropFirst("ws://".count))/secret")
+            var source = try RealSocket.source(origin + "/secret")
+            source.request.credentials = HTTPRequest.Credentials(name: "user", password: "pa55")
             let lines = try await RealSocket.lines(of: source, on: loop) { !RealSocket.data($0).isEmpty }
             #expect(RealSocket.error(lines) == nil)
         }
