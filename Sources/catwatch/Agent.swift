@@ -358,8 +358,7 @@ actor Agent {
             }
         }
         await outputs.replace(
-            with: plan.options, socket: socket.map { .open($0) } ?? .close, port: port.map { .open($0) } ?? .close,
-            WebSettings(plan, demo: demoOrigin))
+            with: plan.options, socket: socket, port: port, WebSettings(plan, demo: demoOrigin))
         await tell(of: port)
     }
 
@@ -443,9 +442,8 @@ actor Agent {
         do {
             let (new, sources, socket, port) = try await readAnew()
             await outputs.hold(socket)
-            let isServed = new.options[\.listen] != nil || outputs.assumeIsolated { $0.socket != nil }
-            let hasPage = new.options[\.http] != nil || outputs.assumeIsolated { $0.port != nil }
-            makeRoom(for: sources ?? [], new.options, isServed: isServed, hasPage: hasPage)
+            makeRoom(for: sources ?? [], new.options, isServed: socket != nil, hasPage: port != nil)
+            let bound = await outputs.port
             var changes: SourceRunner.Changes?
             if let sources { changes = await runner?.replace(with: sources) }
             plan = new
@@ -455,7 +453,7 @@ actor Agent {
             if let recovery = reloadOutage.end(at: loop.clock.now) {
                 await store.sayOfItself(.recovered(recovery), about: Self.reloading)
             }
-            if case .open(let port) = port { await tell(of: port) }
+            if port != bound { await tell(of: port) }
             for notice in new.notices { await notices.say("catwatch: \(notice)\n") }
             let frozen = new.restartKeys(comparedTo: firstPlan)
             if !frozen.isEmpty {
@@ -490,12 +488,9 @@ actor Agent {
 
     /// Reads the plan again on a worker thread and claims its socket and port, so that errors are found before anything
     /// changes.
-    private func readAnew() async throws -> (
-        WatchPlan, [Source]?, OutputRunner.Change<ListeningSocket>, OutputRunner.Change<ListeningPort>
-    ) {
+    private func readAnew() async throws -> (WatchPlan, [Source]?, ListeningSocket?, ListeningPort?) {
         guard platform.reloads.start() else { throw SystemError(code: EAGAIN, call: "pthread_create") }
-        let served = await outputs.socket
-        let bound = await outputs.port
+        let (served, bound) = await (outputs.socket, outputs.port)
         let (old, first, origin) = (plan, firstPlan, demoOrigin)
         let (listen, claimPort) = (platform.listen, platform.claimPort)
         return try await loop.offload(to: platform.reloads) {
@@ -503,13 +498,12 @@ actor Agent {
             // Whether a feed is passed on cannot change at run time.
             let sources = first.options.isRelay || new.options.isRelay ? nil : try new.sources(demoOrigin: origin)
             let wanted = new.options.socketPath(environment: new.environment)
-            // The service manager's socket is kept, whatever the configuration says.
-            let isKept = served.map { $0.path == nil } ?? false || wanted == served?.path
+            // The service manager's socket and port are kept, whatever the configuration says.
+            let isKept = served.map { $0.path == nil || $0.path == wanted } ?? false
             let staysBound = bound.map { $0.address == nil || $0.address == new.options[\.http] } ?? false
-            if staysBound, let bound { try bound.check(new.options) }
-            let port: OutputRunner.Change<ListeningPort> =
-                staysBound ? .keep : try claimPort(new.options).map { .open($0) } ?? .close
-            return (new, sources, isKept ? .keep : try listen(new.options).map { .open($0) } ?? .close, port)
+            if staysBound { try bound?.check(new.options) }
+            let port = staysBound ? bound : try claimPort(new.options)
+            return (new, sources, isKept ? served : try listen(new.options), port)
         }
     }
 

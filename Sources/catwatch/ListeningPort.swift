@@ -8,7 +8,7 @@ internal import Web
 /// The port that serves the page: bound by us, or handed over by the service manager.
 ///
 /// Unchecked: created on a thread that may block, then used on the event loop only.
-final class ListeningPort: @unchecked Sendable {
+final class ListeningPort: @unchecked Sendable, Equatable {
     /// The requested address; nil for the service manager's socket.
     let address: HTTPAddress?
     /// The bound port; nil when the socket has none.
@@ -23,6 +23,9 @@ final class ListeningPort: @unchecked Sendable {
         isLocal = bound?.isLoopback ?? false
         self.socket = consume socket
     }
+
+    /// Whether both are the same port.
+    static func == (left: ListeningPort, right: ListeningPort) -> Bool { left === right }
 
     /// Binds the requested address; nil when no page is to be served. Blocks briefly.
     ///

@@ -6,7 +6,7 @@ internal import Settings
 /// The socket that readers connect to: created by us, or handed over by the service manager.
 ///
 /// Unchecked: created on a thread that may wait for files, then used on the event loop only.
-final class ListeningSocket: @unchecked Sendable {
+final class ListeningSocket: @unchecked Sendable, Equatable {
     /// The socket's path; nil for the service manager's.
     let path: String?
     private var mode: UInt32
@@ -27,6 +27,9 @@ final class ListeningSocket: @unchecked Sendable {
         self.mode = 0
         self.listener = listener
     }
+
+    /// Whether both are the same socket.
+    static func == (left: ListeningSocket, right: ListeningSocket) -> Bool { left === right }
 
     /// Removes the file if `remove` was not called.
     deinit { file.take()?.remove() }

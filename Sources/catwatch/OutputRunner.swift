@@ -13,22 +13,14 @@ actor OutputRunner {
         var kept = 0
     }
 
-    /// The change to the socket that readers connect to, or to the port that serves the page.
-    enum Change<Place: Sendable>: Sendable {
-        case keep
-        case close
-        /// Serve this one, which is claimed already.
-        case open(Place)
-    }
-
     /// What an output is for. One that is still wanted goes on.
     private enum Purpose: Equatable {
         /// stdout, the view, the journal or NATS, which run to the end.
         case fixed
         case file(String)
         case push(PushTarget)
-        case feed
-        case page
+        case feed(ListeningSocket)
+        case page(ListeningPort)
 
         /// Whether an output for this continues where one for `former` ended.
         func continues(_ former: Purpose) -> Bool {
@@ -36,6 +28,15 @@ actor OutputRunner {
             case (.file, .file): true
             case (.push(let target), .push(let former)): target.address == former.address
             default: false
+            }
+        }
+
+        /// Closes the socket or port that is not served any more.
+        func close() {
+            switch self {
+            case .feed(let socket): socket.remove()
+            case .page(let port): port.close()
+            case .fixed, .file, .push: break
             }
         }
     }
@@ -58,10 +59,6 @@ actor OutputRunner {
     private var next = 0
     /// Where the last output to a file ended that no other continued: one to the same file goes on there.
     private var lastFile: (path: String, end: FileOutput.Place)?
-    /// The socket that serves the feed.
-    private(set) var socket: ListeningSocket?
-    /// The port that serves the page.
-    private(set) var port: ListeningPort?
     /// The socket to serve next, while the replaced outputs still end.
     private var claimed: ListeningSocket?
     private var isReplacing = false
@@ -81,6 +78,16 @@ actor OutputRunner {
         loop = factory.platform.loop
     }
 
+    /// The socket that serves the feed.
+    var socket: ListeningSocket? {
+        slots.lazy.compactMap { if case .feed(let socket) = $0.purpose { socket } else { nil } }.first
+    }
+
+    /// The port that serves the page.
+    var port: ListeningPort? {
+        slots.lazy.compactMap { if case .page(let port) = $0.purpose { port } else { nil } }.first
+    }
+
     /// Whether there is an output file that can be reopened.
     var hasFile: Bool { slots.contains { $0.output is FileOutput } }
 
@@ -89,9 +96,11 @@ actor OutputRunner {
     /// Starts an output that runs to the end.
     func start(_ run: @escaping OutputFactory.Run) { start(.fixed, nil, run) }
 
-    /// Starts an output to a file or to another program; continues where the output ended that it replaces, or where
-    /// the last one to the same file did.
-    private func start(_ purpose: Purpose, after former: Slot?) async {
+    /// Starts an output; one to a file or to another program continues where the output ended that it replaces, or
+    /// where the last one to the same file did.
+    private func start(
+        _ purpose: Purpose, after former: Slot?, _ limits: ReaderLimits, _ settings: WebSettings
+    ) async {
         switch purpose {
         case .file(let path):
             let last = lastFile?.path == path ? lastFile?.end : nil
@@ -104,7 +113,13 @@ actor OutputRunner {
         case .push(let target):
             let (output, run) = factory.push(to: target, from: await (former?.output as? PushOutput)?.start)
             start(purpose, output, run)
-        case .fixed, .feed, .page: break
+        case .feed(let socket):
+            let (server, run) = factory.server(at: socket, limits)
+            start(purpose, server, run)
+        case .page(let port):
+            let (server, run) = factory.web(at: port, settings, limits)
+            start(purpose, server, run)
+        case .fixed: break
         }
     }
 
@@ -119,10 +134,8 @@ actor OutputRunner {
     }
 
     private func didEnd(_ number: Int) {
-        let purpose = slots.first { $0.number == number }?.purpose
         // A server that ended, asked to or not, leaves no open socket; the next one is served only after this.
-        if purpose == .feed { closeSocket() }
-        if purpose == .page { port = nil }
+        slots.first { $0.number == number }?.purpose.close()
         slots.removeAll { $0.number == number }
         callWaiting()
     }
@@ -138,15 +151,18 @@ actor OutputRunner {
     }
 
     /// Remembers a socket that is claimed already, until `replace` serves it.
-    func hold(_ change: Change<ListeningSocket>) { if case .open(let socket) = change { claimed = socket } }
+    func hold(_ socket: ListeningSocket?) { claimed = socket }
 
     /// Ends the outputs that the options do not ask for, once they have drained, then starts the new ones: a file
     /// continues where its predecessor ended, or where it ended itself in an earlier call; a push to the same address
     /// continues as after a lost connection. Unchanged outputs, and the readers of an unchanged socket, are not touched.
+    ///
+    /// - Parameters:
+    ///   - socket: the socket to serve the feed on: the one that is served already, or one that is claimed.
+    ///   - port: the port to serve the page at, likewise.
     @discardableResult
     func replace(
-        with options: Options, socket change: Change<ListeningSocket>, port portChange: Change<ListeningPort>,
-        _ settings: WebSettings
+        with options: Options, socket: ListeningSocket?, port: ListeningPort?, _ settings: WebSettings
     ) async -> Changes {
         isReplacing = true
         defer {
@@ -154,38 +170,28 @@ actor OutputRunner {
             callWaiting()
         }
         let limits = ReaderLimits(options)
-        var changes = Changes()
+        var wanted = (options[\.outputFile].map { [.file($0)] } ?? []) + options[\.connect].map(Purpose.push)
+        if let socket { wanted.append(.feed(socket)) }
+        if let port { wanted.append(.page(port)) }
         var leaving = slots.filter { $0.purpose != .fixed }
-        func keep(_ purpose: Purpose) -> Bool {
-            guard let index = leaving.firstIndex(where: { $0.purpose == purpose }) else { return false }
-            leaving.remove(at: index)
-            changes.kept += 1
-            return true
-        }
-        let wanted = (options[\.outputFile].map { [.file($0)] } ?? []) + options[\.connect].map(Purpose.push)
+        var kept: [Slot] = []
         // Find all unchanged outputs first, so that none of them becomes a predecessor.
-        let new = wanted.filter { !keep($0) }
+        let new = wanted.filter { purpose in
+            guard let index = leaving.firstIndex(where: { $0.purpose == purpose }) else { return true }
+            kept.append(leaving.remove(at: index))
+            return false
+        }
         var free = leaving
         let beginnings = new.map { purpose in
             (purpose: purpose, after: free.firstIndex { purpose.continues($0.purpose) }.map { free.remove(at: $0) })
         }
-        if case .keep = change {
-            _ = keep(.feed)
-            for case let server as FeedServer in slots.map(\.output) { await server.change(to: limits) }
-            do throws(SystemError) {
-                try socket?.change(mode: options[\.listenMode])
-            } catch {
-                await factory.notices.say("catwatch: --listen-mode: \(error.reason)\n")
-            }
+        for case let server as FeedServer in kept.map(\.output) { await server.change(to: limits) }
+        for case let server as WebServer in kept.map(\.output) { await server.change(to: settings, readers: limits) }
+        do throws(SystemError) {
+            try socket?.change(mode: options[\.listenMode])
+        } catch {
+            await factory.notices.say("catwatch: --listen-mode: \(error.reason)\n")
         }
-        if case .keep = portChange {
-            _ = keep(.page)
-            for case let server as WebServer in slots.map(\.output) {
-                await server.change(to: settings, readers: limits)
-            }
-        }
-        changes.stopped = leaving.count
-        changes.started = beginnings.count
 
         let followed = Set(beginnings.compactMap { $0.after?.number })
         for slot in leaving { await stop(slot, isFollowed: followed.contains(slot.number), isOver: false) }
@@ -194,31 +200,16 @@ actor OutputRunner {
             guard case .file(let path) = slot.purpose, let file = slot.output as? FileOutput else { continue }
             lastFile = await file.handOverEnd().map { (path, $0) }
         }
-        // Once the feed has ended, only outputs that replace another one are started.
-        for (purpose, former) in beginnings where !isEnding || former != nil { await start(purpose, after: former) }
-        // No new readers are accepted at the end.
-        if case .open(let socket) = change {
-            changes.started += 1
-            claimed = nil
-            if isEnding {
-                socket.remove()
+        for (purpose, former) in beginnings {
+            // Once the feed has ended, only outputs that replace another one are started, and no new readers accepted.
+            if isEnding, former == nil {
+                purpose.close()
             } else {
-                self.socket = socket
-                let (server, run) = factory.server(at: socket, limits)
-                start(.feed, server, run)
+                await start(purpose, after: former, limits, settings)
             }
         }
-        if case .open(let port) = portChange {
-            changes.started += 1
-            if isEnding {
-                port.close()
-            } else {
-                self.port = port
-                let (server, run) = factory.web(at: port, settings, limits)
-                start(.page, server, run)
-            }
-        }
-        return changes
+        claimed = nil
+        return Changes(started: beginnings.count, stopped: leaving.count, kept: kept.count)
     }
 
     private func stop(_ slot: Slot, isFollowed: Bool, isOver: Bool) async {
@@ -228,17 +219,12 @@ actor OutputRunner {
         case let server as FeedServer:
             await server.waitUntilBegun()
             await server.stop(within: Self.drainTime, isOver: isOver)
-            closeSocket()
         case let server as WebServer:
             await server.waitUntilBegun()
             await server.stop(within: Self.drainTime, isOver: isOver)
         default: break
         }
-    }
-
-    private func closeSocket() {
-        socket?.remove()
-        socket = nil
+        slot.purpose.close()
     }
 
     /// Waits until outputs have ended, and cancels those that are late.
@@ -261,7 +247,7 @@ actor OutputRunner {
     func drain(within limit: Duration?) async {
         isEnding = true
         var deadline = limit.map { loop.clock.now.advanced(by: $0) }
-        for slot in slots where slot.purpose == .feed || slot.purpose == .page {
+        for slot in slots where slot.output is FeedServer || slot.output is WebServer {
             await stop(slot, isFollowed: false, isOver: true)
         }
         while !slots.isEmpty || isReplacing, !Task.isCancelled {
