@@ -140,19 +140,16 @@ struct SourceResolver {
         ([.fibonacci], SettingTable.rows.n), ([.pages], SettingTable.rows.items),
     ]
 
-    /// The keys that say nothing to agents at addresses of some schemes.
-    private static let silent: [(schemes: [FeedURL.Scheme], keys: [any Setting], message: String)] = {
-        let rows = SettingTable.rows
-        let ofRequests: [any Setting] = [rows.headers, rows.bearer, rows.basic, rows.timeout, rows.proxy]
-        return [
-            ([.nats, .tls], ofRequests, "says nothing to NATS"),
-            (
-                [.unix, .http, .https], [rows.stream, rows.subject, rows.credsFile, rows.nkeyFile, rows.tokenFile],
-                "is for nats:// or tls:// only"
-            ),
-            ([.unix], ofRequests + [rows.authorities, rows.certificate, rows.keyFile], "says nothing to a socket"),
-        ]
-    }()
+    /// The reason why a key has no effect on an agent at an address of this scheme; nil when it has one.
+    private func silence(_ setting: any Setting, _ section: InSource.Section, _ scheme: FeedURL.Scheme) -> String? {
+        let isOfTLS = [rows.authorities, rows.certificate, rows.keyFile].contains { $0 === setting }
+        return switch section {
+        case .nats where !scheme.isNats && !scheme.isWebSocket: "is for nats:// or tls:// only"
+        case .request where scheme.isNats && !isOfTLS: "says nothing to NATS"
+        case .request where scheme == .unix: "says nothing to a socket"
+        default: nil
+        }
+    }
 
     private mutating func check(_ source: inout ConfiguredSource) {
         for (kinds, key) in Self.needed where kinds.contains(source.kind) && source.lacks(key) {
@@ -221,11 +218,10 @@ struct SourceResolver {
             add(source, rows.url, text)
         }
         guard source.kind == .feed else { return }
-        for (schemes, keys, message) in Self.silent where schemes.contains(url.scheme) {
-            for key in keys {
-                if let mark = source.given(key) { issues.add(mark, message) }
-                source.values.remove(key)
-            }
+        for (key, place) in SettingTable.ofSources {
+            guard let reason = silence(key, place.section, url.scheme) else { continue }
+            if let mark = source.given(key), place.kinds.contains(.feed) { issues.add(mark, reason) }
+            source.values.remove(key)
         }
         guard !url.scheme.isNats else { return }
         if url.query != nil { add(source, rows.url, "an agent's feed is asked for without a query; leave it out") }
@@ -302,14 +298,7 @@ struct SourceResolver {
             name: source.name, type: source[\.type], unit: source[\.unit] ?? source.scale?.unit,
             bands: source.scale?.scale, rhythm: rhythm(of: source), keep: source[\.keep])
         switch source.kind {
-        case .http:
-            guard let request = request(source), let every = source[\.every] else { return nil }
-            var http = HTTPSource(description, request: request, every: every, extraction: extraction(source))
-            http.countsItems = source[\.itemCount]
-            http.retryMost = source[\.retryMost]
-            return .http(http)
-        case .pages: return pages(source, description)
-        case .websocket: return webSocket(source, description)
+        case .http, .pages, .websocket: return request(source).flatMap { asked(source, description, $0) }
         case .stdin, .file:
             if let path = source[\.path] { check(path, of: source) }
             var stdin = StdinSource(description, extraction: extraction(source))
@@ -328,8 +317,7 @@ struct SourceResolver {
     /// How often to expect something new from a source.
     private func rhythm(of source: ConfiguredSource) -> Rhythm {
         switch source.kind {
-        case .http, .fibonacci: Rhythm(every: source[\.every])
-        case .pages: Rhythm(every: source[\.oneRun] ? nil : source[\.every])
+        case .http, .pages, .fibonacci: Rhythm(every: source[\.every])
         // A FIFO continues as long as somebody writes to it.
         case .file: source[\.path].flatMap(Self.kind).map { $0 != S_IFREG } == true ? .stream : .once
         case .stdin, .websocket, .feed: .stream
@@ -342,38 +330,43 @@ struct SourceResolver {
         return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
     }
 
-    private mutating func pages(_ source: ConfiguredSource, _ description: SourceDescription) -> Source? {
-        let paging: PagesSource.Paging
-        if let next = source[\.next] {
-            paging = .next(next)
-        } else if let parameter = source[\.pageParameter] {
-            paging = .counted(parameter: parameter, first: source[\.firstPage])
-        } else {
-            return nil
+    /// Builds a source that fetches documents by this request.
+    private func asked(
+        _ source: ConfiguredSource, _ description: SourceDescription, _ request: HTTPRequest
+    ) -> Source? {
+        let extraction = extraction(source)
+        switch source.kind {
+        case .pages:
+            let counted = source[\.pageParameter].map {
+                PagesSource.Paging.counted(parameter: $0, first: source[\.firstPage])
+            }
+            guard let paging = source[\.next].map({ .next($0) }) ?? counted else { return nil }
+            var pages = PagesSource(description, request: request, paging: paging, extraction: extraction)
+            pages.countsItems = source[\.itemCount]
+            pages.batch = source[\.batch]
+            pages.batchParameter = source[\.batchParameter]
+            pages.total = source[\.total]
+            pages.pause = source[\.pause]
+            pages.mostPages = source[\.mostPages]
+            pages.followsOtherOrigins = source[\.otherOrigins]
+            pages.retryMost = source[\.retryMost]
+            pages.every = source[\.every]
+            return .pages(pages)
+        case .websocket:
+            var webSocket = WebSocketSource(description, request: request, extraction: extraction)
+            webSocket.subprotocols = source[\.subprotocols]
+            webSocket.retryMost = source[\.retryMost]
+            webSocket.subscribe = source[\.subscribe]
+            webSocket.pingEvery = source[\.pingEvery]
+            webSocket.pingTimeout = source[\.pingTimeout]
+            return .webSocket(webSocket)
+        default:
+            guard let every = source[\.every] else { return nil }
+            var http = HTTPSource(description, request: request, every: every, extraction: extraction)
+            http.countsItems = source[\.itemCount]
+            http.retryMost = source[\.retryMost]
+            return .http(http)
         }
-        guard let request = request(source) else { return nil }
-        var pages = PagesSource(description, request: request, paging: paging, extraction: extraction(source))
-        pages.countsItems = source[\.itemCount]
-        pages.batch = source[\.batch]
-        pages.batchParameter = source[\.batchParameter]
-        pages.total = source[\.total]
-        pages.pause = source[\.pause]
-        pages.mostPages = source[\.mostPages]
-        pages.followsOtherOrigins = source[\.otherOrigins]
-        pages.retryMost = source[\.retryMost]
-        pages.every = source[\.oneRun] ? nil : source[\.every]
-        return .pages(pages)
-    }
-
-    private mutating func webSocket(_ source: ConfiguredSource, _ description: SourceDescription) -> Source? {
-        guard let request = request(source) else { return nil }
-        var webSocket = WebSocketSource(description, request: request, extraction: extraction(source))
-        webSocket.subprotocols = source[\.subprotocols]
-        webSocket.retryMost = source[\.retryMost]
-        webSocket.subscribe = source[\.subscribe]
-        webSocket.pingEvery = source[\.pingEvery]
-        webSocket.pingTimeout = source[\.pingTimeout]
-        return .webSocket(webSocket)
     }
 
     /// Builds a source that reads an agent; adds issues when a secret cannot be read.
@@ -428,12 +421,11 @@ struct SourceResolver {
         request.userAgent = "catwatch/\(Version.current)"
 
         var own = headers(of: source)
-        if let secret = source[\.bearer] {
-            let mark = source.mark(rows.bearer)
-            let field = value(of: secret, mark).flatMap { token in
-                issues.noting(mark) { () throws(UsageError) in try HeaderField(bearer: token, from: "the secret") }
+        let mark = source.mark(rows.bearer)
+        if let secret = source[\.bearer], let token = value(of: secret, mark) {
+            issues.noting(mark) { () throws(UsageError) in
+                own.append(try HeaderField(bearer: token, from: "the secret"))
             }
-            if let field { own.append(field) }
         }
         if let basic = source[\.basic], let password = value(of: basic.password, source.mark(rows.basic)) {
             request.credentials = .init(name: basic.user, password: password)
@@ -449,13 +441,12 @@ struct SourceResolver {
     private mutating func headers(of source: ConfiguredSource) -> [HeaderField] {
         let mark = source.mark(rows.headers)
         return (source[\.headers] ?? []).compactMap { header in
-            let text: String
-            switch header.value {
-            case .text(let plain): text = plain
-            case .secret(let secret):
-                guard let value = value(of: secret, mark) else { return nil }
-                text = value
-            }
+            let text: String? =
+                switch header.value {
+                case .text(let plain): plain
+                case .secret(let secret): value(of: secret, mark)
+                }
+            guard let text else { return nil }
             return issues.noting(mark) { () throws(UsageError) in try HeaderField("\(header.name): \(text)") }
         }
     }
