@@ -46,15 +46,15 @@ struct Catwatch {
                 let platform = try Platform(of: environment, capabilities: capabilities, on: loop)
                 Platform.leave(
                     try loop.run { try await (try Agent(plan, stdoutMode: stdoutMode, in: platform)).run() })
-            case .check(let options, let online, let explain):
+            case .check(let options):
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
                 var notices = [plan.origin] + plan.notices
                 if let path = options[\.journal] {
                     notices.append("journal: \(JournalCheck.text(of: path, SQLiteHistory(path: path)))")
                 }
                 complain(notices.map { "catwatch: \($0)\n" }.joined())
-                let text = explain ? try plan.explanation() : try plan.effectiveText()
-                guard online else { leave(printing: text) }
+                let text = options[\.explain] ? try plan.explanation() : try plan.effectiveText()
+                guard options[\.online] else { leave(printing: text) }
                 try print(text)
                 let loop = try EventLoop()
                 let platform = try Platform(of: environment, capabilities: .init(depth: .none), on: loop)

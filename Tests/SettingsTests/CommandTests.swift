@@ -157,12 +157,18 @@ import Testing
         (["--help"], Command.help(all: false)), (["-h"], .help(all: false)), (["--help=all"], .help(all: true)),
         (["-V"], .version), (["--version", "--nonsense"], .version), (["--man"], .manual),
         (["--completions", "zsh"], .completions(.zsh)), (["--demo", "--help", "-n"], .help(all: false)),
-        (["check"], .check(Options(), online: false)), (["--online", "check"], .check(Options(), online: true)),
+        (["check"], .check(Options())),
         (["fibonacci", "0"], .fibonacci([0])), (["fibonacci", "10", "0050", "100000"], .fibonacci([10, 50, 100_000])),
         (["fibonacci", "--help"], .help(all: false)), (["check", "--version"], .version),
     ])
     func doesWhatIsRequestedInsteadOfWatching(_ arguments: [String], _ expected: Command) throws {
         #expect(try Command.parse(arguments) == expected)
+    }
+
+    @Test(arguments: [["--online", "check"], ["check", "--online"]])
+    func asksTheSourcesWhenACheckIsToDoSo(_ arguments: [String]) throws {
+        guard case .check(let options) = try Command.parse(arguments) else { throw UsageError("no check") }
+        #expect(options[\.online] && !options[\.explain] && options != Options())
     }
 
     private static let wrong: [([String], String?, String)] = [
@@ -331,7 +337,7 @@ import Testing
         let files: Set = ["x.json", "check", "localhost:80", "a/b", "./check", "/", "http://h/"]
         let command = try Command.parse(words, isThere: files.contains)
         switch command {
-        case .watch(let options), .check(let options, _, _): return options
+        case .watch(let options), .check(let options): return options
         default: throw UsageError("\(command)")
         }
     }
@@ -446,7 +452,7 @@ import Testing
             other[\.every] == .seconds(7) && other[\.presets] == [.breeds] && !other[\.urls].map(\.host).contains("a"))
         #expect(throws: UsageError.self) { try named(["CATWATCH_EVERY": "soon"]) }
         let check = try Command.parse(["check"], environment: ["CATWATCH_URL": "http://a/x"])
-        guard case .check(let options, _, _) = check else { throw UsageError("no check") }
+        guard case .check(let options) = check else { throw UsageError("no check") }
         #expect(options[\.urls].map(\.host) == ["a"])
     }
 

@@ -120,9 +120,8 @@ import Testing
     }
 
     @Test func isAskedForWithCheckOnly() throws {
-        guard case .check(_, false, true) = try Command.parse(["check", "--explain"]) else {
-            throw UsageError("no check")
-        }
+        guard case .check(let options) = try Command.parse(["check", "--explain"]) else { throw UsageError("no check") }
+        #expect(options[\.explain] && !options[\.online])
         let error = #expect(throws: UsageError.self) { try Command.parse(["--explain"]) }
         #expect(error == UsageError("says nothing without check", option: "--explain"))
     }

@@ -12,7 +12,7 @@ import Testing
 
     @Test func everyRowIsReached() {
         // What is only declared and in none of the lists would be a setting that nobody can set.
-        let rows = Mirror(reflecting: SettingTable.rows).children.compactMap { $0.value as? any TableRow }
+        let rows = Mirror(reflecting: SettingTable.rows).children.compactMap { $0.value as? any Setting }
         #expect(rows.count == Mirror(reflecting: SettingTable.rows).children.count)
         for row in rows {
             let isOption = row.option != nil && Option.all.contains { $0.long == row.option?.long }

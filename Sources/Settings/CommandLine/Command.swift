@@ -4,11 +4,7 @@ internal import Journal
 package enum Command: Sendable, Equatable {
     case watch(Options)
     /// Check the options and the configuration and print the result.
-    ///
-    /// - Parameters:
-    ///   - online: also ask every source once.
-    ///   - explain: print where each value comes from instead.
-    case check(Options, online: Bool, explain: Bool = false)
+    case check(Options)
     /// Compute F(0) to F(N) for each N, 0 to 100,000.
     case fibonacci([Int])
     /// Print the lines of a journal, or a summary table.
@@ -94,9 +90,7 @@ extension Command {
             else { continue }
             throw UsageError("\(UsageError.quoted(path)) is a configuration by what it says; write -c in front")
         }
-        let table = SettingTable.rows
-        return .check(
-            options, online: line.flags.contains(table.online.flag), explain: line.flags.contains(table.explain.flag))
+        return .check(options)
     }
 
     /// Requires `--http-token-file` or `--http-open` for an address that other machines can reach.

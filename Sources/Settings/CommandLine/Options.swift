@@ -24,7 +24,7 @@ package struct Options: Sendable, Equatable {
             return try check()
         } catch {
             let row = SettingTable.options.first { $0.option.flag == error.option }
-            guard case .file(let mark)? = row?.setting.flatMap({ values.entry(of: $0)?.origin }) else { throw error }
+            guard case .file(let mark)? = row.flatMap({ values.entry(of: $0.setting)?.origin }) else { throw error }
             throw UsageError(error.message, at: mark)
         }
     }

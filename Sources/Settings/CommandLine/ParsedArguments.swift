@@ -7,8 +7,6 @@ struct ParsedArguments {
     private(set) var words: ArraySlice<String>
     /// The subcommand; nil for watching.
     let word: Command.Word?
-    /// The flags of options that apply to some subcommands only.
-    private(set) var flags: Set<String> = []
     /// A request such as `--help`, which wins over everything behind it.
     private(set) var request: Command?
 
@@ -42,16 +40,15 @@ struct ParsedArguments {
         let isCheck = subcommand == nil && scan.operands.first == Command.Word.check.rawValue
         word = isCheck ? .check : subcommand
         words = scan.operands[...].dropFirst(isCheck ? 1 : 0)
-        func isShared(_ setting: (any Setting)?) -> Bool { shared?.contains { $0 === setting } ?? true }
+        func isShared(_ setting: any Setting) -> Bool { shared?.contains { $0 === setting } ?? true }
         let given = Set(scan.occurrences.map(\.entry))
         for (index, row) in rows.enumerated() {
-            guard let setting = row.setting, isShared(setting), let name = row.option.environment,
-                let text = variables[name], !text.isEmpty
+            guard isShared(row.setting), let name = row.option.environment, let text = variables[name], !text.isEmpty
             else { continue }
             var said = environment
             do throws(UsageError) {
                 for part in row.option.repeats.parts(of: text) {
-                    try setting.parse(part, into: &said, from: .variable(name))
+                    try row.setting.parse(part, into: &said, from: .variable(name))
                 }
                 environment = said
             } catch {
@@ -75,11 +72,10 @@ struct ParsedArguments {
                     throw UsageError(
                         "an address is written \(option.flag)=HOST:PORT; what is to be watched stands in front of it")
                 }
-                try setting?.parse(occurrence.argument, into: &commandLine, from: .option(option.flag))
+                try setting.parse(occurrence.argument, into: &commandLine, from: .option(option.flag))
                 guard isMeant else {
                     throw UsageError("says nothing without \(UsageError.list(subcommands.map(\.rawValue)))")
                 }
-                if !subcommands.isEmpty { flags.insert(option.flag) }
                 return nil
             }
         }
@@ -91,7 +87,7 @@ struct ParsedArguments {
     /// Removes the environment's values that the words of the command line replace.
     mutating func removeReplaced() {
         for (option, setting) in SettingTable.options where isReplaced(option) {
-            if let setting, !commandLine.isSaid(setting) { environment.remove(setting) }
+            if !commandLine.isSaid(setting) { environment.remove(setting) }
         }
     }
 

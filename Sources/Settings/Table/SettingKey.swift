@@ -1,13 +1,10 @@
-/// A row of `SettingTable`: a setting (an option, a variable or a key), or a request such as `--help`.
-protocol TableRow: AnyObject, Sendable {
-    /// The command line's option; nil for keys that only a configuration's sources have.
-    var option: Option? { get }
-}
-
-/// A setting of any value type.
-protocol Setting: TableRow {
+/// A row of `SettingTable` with any value type: a setting (an option, a variable or a key), or a request such as
+/// `--help`, whose value is not used.
+protocol Setting: AnyObject, Sendable {
     /// The key in a source of a configuration.
     var name: String { get }
+    /// The command line's option; nil for keys that only a configuration's sources have.
+    var option: Option? { get }
     /// The key's part in sources; nil for a setting of the program only.
     var source: InSource? { get }
     /// `--every`, as messages name it.
@@ -93,13 +90,4 @@ package final class SettingKey<Value: Sendable & Equatable>: Setting {
         guard let secret, let value = values.entry(of: self)?.value else { return nil }
         return secret(value)
     }
-}
-
-/// An action instead of watching, or in addition to checking: an option without a value to keep.
-final class RequestRow: TableRow {
-    let option: Option?
-
-    init(_ name: String, _ shape: ValueShape, _ option: Option) { self.option = option.completed(name, shape) }
-
-    var flag: String { option?.flag ?? "" }
 }

@@ -104,16 +104,16 @@ package struct SettingTable: Sendable {
         "verbose", Types.flag, absent: false, option: .init("v", .main, "say more on stderr", traits: .verbosity))
     let quiet = SettingKey(
         "quiet", Types.flag, absent: false, option: .init("q", .main, "say less on stderr", traits: .verbosity))
-    let help = RequestRow(
-        "help", .optionalWords(["all"]),
-        .init(
+    let help = SettingKey(
+        "help", SettingType(.optionalWords(["all"]), parse: { $0 }, tree: JSONTree.string),
+        option: .init(
             "h", .main, "show this, or every option",
             effect: .request { text throws(UsageError) in
                 guard text.isEmpty || text == "all" else { throw UsageError("write --help or --help=all") }
                 return .help(all: !text.isEmpty)
             }))
-    let version = RequestRow(
-        "version", .boolean, .init("V", .main, "show the version", effect: .request { _ in .version }))
+    let version = SettingKey(
+        "version", Types.flag, option: .init("V", .main, "show the version", effect: .request { _ in .version }))
 
     // MARK: Reading documents
 
@@ -448,56 +448,50 @@ package struct SettingTable: Sendable {
     package let maxSeries = SettingKey(
         "max_series", Types.integer(1_000...FeedState.Limits.mostSeries), initial: FeedState.Limits.usualSeries,
         option: .init(nil, .program, "how many series have windows, 1000 to 100000 (10000)"))
-    let online = RequestRow(
-        "online", .boolean,
-        .init(nil, .program, "with check: ask every source once, show what comes", effect: .with([.check])))
-    let explain = RequestRow(
-        "explain", .boolean,
-        .init(nil, .program, "with check: say where each value comes from", effect: .with([.check])))
+    package let online = SettingKey(
+        "online", Types.flag, absent: false,
+        option: .init(nil, .program, "with check: ask every source once, show what comes", effect: .with([.check])))
+    package let explain = SettingKey(
+        "explain", Types.flag, absent: false,
+        option: .init(nil, .program, "with check: say where each value comes from", effect: .with([.check])))
     package let mouse = SettingKey(
         "mouse", Types.flag, absent: false, option: .init(nil, .program, "let the wheel and clicks move the view"))
-    let completions = RequestRow(
-        "completions", .words(Command.Shell.allCases.map(\.rawValue)),
-        .init(
+    let completions = SettingKey(
+        "completions", Types.words(Command.Shell.allCases),
+        option: .init(
             nil, .program, "print completions for bash, zsh or fish", argument: "SHELL",
             effect: .request { text throws(UsageError) in
                 .completions(try Types.words(Command.Shell.allCases).parse(text))
             }))
-    let man = RequestRow(
-        "man", .boolean, .init(nil, .program, "print the manual page", effect: .request { _ in .manual }))
+    let man = SettingKey(
+        "man", Types.flag, option: .init(nil, .program, "print the manual page", effect: .request { _ in .manual }))
 }
 
 extension SettingTable {
     package static let rows = SettingTable()
 
     /// All rows in the order of their declaration. Reflection keeps the list in step with the typed properties.
-    private static let all = Mirror(reflecting: rows).children.compactMap { $0.value as? any TableRow }
+    private static let all = Mirror(reflecting: rows).children.compactMap { $0.value as? any Setting }
 
-    /// The options of the command line in the order of the help; with the setting, if the row is one.
-    static let options: [(option: Option, setting: (any Setting)?)] = Option.Group.allCases.flatMap { group in
-        all.compactMap { row in
-            row.option.flatMap { $0.group == group ? ($0, row as? any Setting) : nil }
-        }
+    /// The options of the command line in the order of the help.
+    static let options: [(option: Option, setting: any Setting)] = Option.Group.allCases.flatMap { group in
+        all.compactMap { row in row.option.flatMap { $0.group == group ? ($0, row) : nil } }
     }
 
     /// The settings of a configuration's top level, in the order of the help.
-    static let inFile: [(key: String, option: Option, setting: any Setting)] = options.compactMap { row in
-        guard let setting = row.setting, let key = row.option.key else { return nil }
-        return (key, row.option, setting)
+    static let inFile: [(key: String, option: Option, setting: any Setting)] = options.compactMap { option, setting in
+        option.key.map { ($0, option, setting) }
     }
 
     /// The settings that exclude others of their group.
     static let exclusive: [(group: Option.Traits, setting: any Setting)] = options.compactMap { option, setting in
         let group = option.traits.intersection([.verbosity, .bearer])
-        return group.isEmpty ? nil : setting.map { (group, $0) }
+        return group.isEmpty ? nil : (group, setting)
     }
 
     /// The keys of a configuration's source, in the order of the documentation.
     static let ofSources: [(setting: any Setting, source: InSource)] = InSource.Section.allCases.flatMap { section in
-        all.compactMap { row in
-            guard let setting = row as? any Setting, let source = setting.source else { return nil }
-            return source.section == section ? (setting, source) : nil
-        }
+        all.compactMap { row in row.source.flatMap { $0.section == section ? (row, $0) : nil } }
     }
 
 }

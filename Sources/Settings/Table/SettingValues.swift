@@ -62,7 +62,7 @@ package struct SettingValues: Sendable {
         all, kind in
         let settings =
             kind.map { kind in SettingTable.ofSources.filter { $0.source.kinds.contains(kind) }.map(\.setting) }
-            ?? SettingTable.options.compactMap(\.setting)
+            ?? SettingTable.options.map(\.setting)
         for setting in settings { setting.putInitial(for: kind, into: &all[kind, default: SettingValues()]) }
     }
 
@@ -141,7 +141,7 @@ extension SettingValues: Equatable, CustomStringConvertible, CustomReflectable {
 
     /// The values, without secrets.
     package var description: String {
-        let settings = SettingTable.options.compactMap(\.setting) + SettingTable.ofSources.map(\.setting)
+        let settings = SettingTable.options.map(\.setting) + SettingTable.ofSources.map(\.setting)
         return JSONTree.object(
             settings.compactMap { setting in entry(of: setting).map { .init(setting.name, $0.tree) } }
         )

@@ -29,7 +29,7 @@ enum ConfigFixture {
             text.map { self.text($0) }
         }
         switch command {
-        case .watch(let options), .check(let options, _, _):
+        case .watch(let options), .check(let options):
             return try WatchPlan(options, environment: environment, arguments: arguments)
         default: throw UsageError("nothing to watch")
         }
