@@ -31,7 +31,7 @@ struct ConfigScale: Sendable, Equatable {
             \.higherIsBetter),
         .init(
             SettingTable.rows.bands.name,
-            SettingType(.scale, tree: { .array($0.map { ObjectKey.tree(of: $0, bandKeys) }) }, read: bands),
+            SettingType(.bands, tree: { .array($0.map { ObjectKey.tree(of: $0, bandKeys) }) }, read: bands),
             "1 to 32 bands, ascending; the last one has no end.", isNeeded: true, \.bands),
     ]
 
@@ -61,14 +61,14 @@ struct ConfigScale: Sendable, Equatable {
     }
 
     private static let color = SettingType<Band.Color>(
-        .string(limit: 7),
+        .color,
         parse: { text throws(UsageError) in
             guard let color = Band.Color(hex: text) else {
                 throw UsageError("\(UsageError.quoted(text)) is no colour; write it like #00b050")
             }
             return color
         }, tree: { .string($0.hex) })
-    private static let number = SettingType<Double>(.string(limit: 4_096), tree: JSONTree.number) {
+    private static let number = SettingType<Double>(.number, tree: JSONTree.number) {
         node throws(UsageError) in
         guard case .number(let text) = node.value else { throw node.wrong("a number") }
         guard let number = Double(text), number.isFinite else {

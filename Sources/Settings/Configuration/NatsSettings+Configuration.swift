@@ -16,7 +16,7 @@ extension NatsSettings {
         }
         return [
             .init(
-                urls, SettingType(.nats, tree: { .strings($0.map(\.description)) }, read: addresses),
+                urls, SettingType(.servers, tree: { .strings($0.map(\.description)) }, read: addresses),
                 "The servers of one cluster, any of which will do: `nats://HOST:4222`, or `tls://HOST:4222` for all.",
                 isNeeded: true, \.servers.addresses),
             .init(

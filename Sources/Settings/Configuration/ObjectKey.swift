@@ -4,6 +4,7 @@ struct ObjectKey<Root>: Sendable {
     /// One sentence, for docs/configuration.md and for editors.
     let help: String
     let isNeeded: Bool
+    let shape: ValueShape
     let read: @Sendable (ConfigNode, inout Root) throws(UsageError) -> Void
     private let tree: @Sendable (Root) -> JSONTree?
 
@@ -12,7 +13,7 @@ struct ObjectKey<Root>: Sendable {
         _ name: String, _ type: SettingType<Value>, _ help: String = "", isNeeded: Bool = false,
         get: @escaping @Sendable (Root) -> Value?, set: @escaping @Sendable (inout Root, Value) -> Void
     ) {
-        (self.name, self.help, self.isNeeded) = (name, help, isNeeded)
+        (self.name, self.help, self.isNeeded, shape) = (name, help, isNeeded, type.shape)
         read = { node, root throws(UsageError) in set(&root, try type.value(of: node)) }
         tree = { root in get(root).map(type.tree) }
     }

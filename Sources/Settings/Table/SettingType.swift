@@ -42,6 +42,13 @@ enum ValueShape: Sendable {
     case message
     /// The name of a scale, or a scale.
     case scale
+    case bands
+    /// `#RRGGBB`.
+    case color
+    /// Any number.
+    case number
+    /// NATS servers: one, or an array of them.
+    case servers
     /// NATS servers, or an object that names them.
     case nats
 

@@ -46,7 +46,7 @@ enum ConfigSchema {
             Member(
                 "$defs",
                 .object([
-                    Member("source", source), Member("scale", scale), Member("secret", secret),
+                    Member("source", source), Member("scale", object(ConfigScale.keys)), Member("secret", secret),
                     Member("duration", duration(nil)), Member("size", size(nil)),
                 ])),
         ]).text
@@ -85,7 +85,16 @@ enum ConfigSchema {
             case .duration: return described(help, [Member("$ref", .string("#/$defs/duration"))])
             case .size: return described(help, [Member("$ref", .string("#/$defs/size"))])
             case .integer: return described(help, [Member("type", .strings(["integer", "string"]))])
-            case .nats: return described(help, [Member("anyOf", .array([.object(string(8_192)), nats]))])
+            case .nats:
+                let servers = object(NatsSettings.keys) { shape in
+                    switch shape {
+                    case .duration: [Member("$ref", .string("#/$defs/duration"))]
+                    case .string: string(4_096)
+                    default: constraints(shape)
+                    }
+                }
+                let ways: [JSONTree] = [.object(string(8_192)), servers]
+                return described(help, [Member("anyOf", .array(ways))])
             case .key: return described(help, pointer("string", isKey: true))
             case .pointer: return described(help, pointer("string", isKey: false))
             case .states: return described(help, constraints(shape))
@@ -166,14 +175,7 @@ enum ConfigSchema {
                 Member("additionalProperties", value),
             ]
         case .secret: return members(reference("secret"))
-        case .basic:
-            return [
-                Member("type", .string("object")), Member("additionalProperties", .boolean(false)),
-                Member("required", .strings(["user", "password"])),
-                Member(
-                    "properties",
-                    .object([Member("user", .object(string(256))), Member("password", reference("secret"))])),
-            ]
+        case .basic: return members(object(BasicCredentials.keys))
         case .tokens:
             return [
                 Member("type", .string("array")), Member("maxItems", .integer(32)),
@@ -208,100 +210,46 @@ enum ConfigSchema {
             ]
         case .message, .nats: return []
         case .scale: return [Member("anyOf", .array([.object(string(64)), reference("scale")]))]
+        case .bands:
+            return [
+                Member("type", .string("array")), Member("minItems", .integer(1)),
+                Member("maxItems", .integer(ConfigScale.mostBands)), Member("items", object(ConfigScale.bandKeys)),
+            ]
+        case .color: return [Member("type", .string("string")), Member("pattern", .string(SchemaPattern.color))]
+        case .number: return [Member("type", .string("number"))]
+        case .servers:
+            let server = JSONTree.object(string(4_096))
+            let array: [Member] = [
+                Member("type", .string("array")), Member("items", server), Member("minItems", .integer(1)),
+                Member("maxItems", .integer(NatsSettings.mostServers)),
+            ]
+            return [Member("anyOf", .array([server, .object(array)]))]
         }
     }
 
     // MARK: Parts
 
-    private static var scale: JSONTree {
-        let help = Dictionary(uniqueKeysWithValues: ConfigScale.keys.map { ($0.name, $0.help) })
-        let bandHelp = Dictionary(uniqueKeysWithValues: ConfigScale.bandKeys.map { ($0.name, $0.help) })
-        let band = JSONTree.object([
-            Member("type", .string("object")), Member("additionalProperties", .boolean(false)),
-            Member("required", .strings(["name", "letter", "color"])),
-            Member(
-                "properties",
-                .object([
-                    Member("name", described(bandHelp["name"], string(32))),
-                    Member("letter", described(bandHelp["letter"], string(1))),
-                    Member(
-                        "color",
-                        described(
-                            bandHelp["color"],
-                            [Member("type", .string("string")), Member("pattern", .string(SchemaPattern.color))])),
-                    Member("up_to", described(bandHelp["up_to"], [Member("type", .string("number"))])),
-                ])),
-        ])
-        return .object([
-            Member("type", .string("object")), Member("additionalProperties", .boolean(false)),
-            Member("required", .strings(["bands"])),
-            Member(
-                "properties",
-                .object([
-                    Member("unit", described(help["unit"], string(32))),
-                    Member(
-                        "higher_is_better", described(help["higher_is_better"], [Member("type", .string("boolean"))])),
-                    Member(
-                        "bands",
-                        described(
-                            help["bands"],
-                            [
-                                Member("type", .string("array")), Member("minItems", .integer(1)),
-                                Member("maxItems", .integer(ConfigScale.mostBands)), Member("items", band),
-                            ])),
-                ])),
-        ])
-    }
-
-    private static var nats: JSONTree {
-        let properties = NatsSettings.keys.map { key in
-            let text = string(4_096)
-            let members: [Member] =
-                switch key.name {
-                case "urls":
-                    [
-                        Member(
-                            "anyOf",
-                            .array([
-                                .object(text),
-                                .object([
-                                    Member("type", .string("array")), Member("items", .object(text)),
-                                    Member("minItems", .integer(1)),
-                                    Member("maxItems", .integer(NatsSettings.mostServers)),
-                                ]),
-                            ]))
-                    ]
-                case "every": [Member("$ref", .string("#/$defs/duration"))]
-                case "lines": [Member("type", .string("boolean"))]
-                default: text
-                }
-            return Member(key.name, described(key.help, members))
+    /// An object with these keys.
+    ///
+    /// - Parameters:
+    ///   - rules: what holds besides.
+    ///   - limits: the limits of a value.
+    private static func object<Root>(
+        _ keys: [ObjectKey<Root>], _ rules: [Member] = [], limits: (ValueShape) -> [Member] = constraints
+    ) -> JSONTree {
+        let needed = keys.filter(\.isNeeded).map(\.name)
+        let properties = keys.map { key in
+            Member(key.name, described(key.help.isEmpty ? nil : key.help, limits(key.shape)))
         }
-        return .object([
-            Member("type", .string("object")), Member("additionalProperties", .boolean(false)),
-            Member("required", .strings(["urls"])), Member("properties", .object(properties)),
-        ])
+        return .object(
+            [Member("type", .string("object")), Member("additionalProperties", .boolean(false))]
+                + (needed.isEmpty ? [] : [Member("required", .strings(needed))]) + rules
+                + [Member("properties", .object(properties))])
     }
 
     private static var secret: JSONTree {
-        let help = Dictionary(uniqueKeysWithValues: Secret.keys.map { ($0.name, $0.help) })
-        return .object([
-            Member("type", .string("object")), Member("additionalProperties", .boolean(false)),
-            Member(
-                "oneOf",
-                .array(["env", "file"].map { JSONTree.object([Member("required", .strings([$0]))]) })),
-            Member(
-                "properties",
-                .object([
-                    Member("env", described(help["env"], string(4_096))),
-                    Member("file", described(help["file"], string(4_096))),
-                    Member(
-                        "optional",
-                        described(
-                            help["optional"],
-                            [Member("type", .string("boolean"))])),
-                ])),
-        ])
+        let ways = ["env", "file"].map { JSONTree.object([Member("required", .strings([$0]))]) }
+        return object(Secret.keys, [Member("oneOf", .array(ways))])
     }
 
     private static func duration(_ range: ClosedRange<Duration>?) -> JSONTree {

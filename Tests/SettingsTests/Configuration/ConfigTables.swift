@@ -82,7 +82,9 @@ enum ConfigTables {
 
     private static func type(of shape: ValueShape) -> String {
         switch shape {
-        case .string, .path, .optionalPath, .optionalAddress, .optionalWords: "string"
+        case .string, .path, .optionalPath, .optionalAddress, .optionalWords, .color: "string"
+        case .number: "number"
+        case .bands: "array of bands"
         case .name: "string of 1 to \(SourceName.maximumLength) characters"
         case .words(let words): "one of " + words.map { "`\($0)`" }.joined(separator: ", ")
         case .boolean: "boolean"
@@ -98,7 +100,7 @@ enum ConfigTables {
         case .secret: "secret"
         case .basic: "object"
         case .tokens, .origins, .states: "array of strings"
-        case .patterns: "string, or array of strings"
+        case .patterns, .servers: "string, or array of strings"
         case .message: "string, or any JSON"
         case .nats: "string or object"
         case .scale: "string or scale"
@@ -106,22 +108,24 @@ enum ConfigTables {
     }
 
     private static var scale: String {
-        let types = [
-            "unit": "string", "higher_is_better": "boolean", "bands": "array of bands", "name": "string",
-            "letter": "string of one character", "color": "string", "up_to": "number",
-        ]
-        func rows<Root>(_ keys: [ObjectKey<Root>]) -> [[String]] {
-            keys.map { ["`\($0.name)`", types[$0.name] ?? "", $0.help] }
-        }
-        return table(["key of a scale", "type", "what it says"], rows(ConfigScale.keys)) + "\n\n"
-            + table(["key of a band", "type", "what it says"], rows(ConfigScale.bandKeys))
+        object("key of a scale", ConfigScale.keys) + "\n\n" + object("key of a band", ConfigScale.bandKeys)
     }
 
-    private static var nats: String {
-        let types = ["urls": "string, or array of strings", "every": "duration", "lines": "boolean"]
-        return table(
-            ["key", "type", "what it says"],
-            NatsSettings.keys.map { ["`\($0.name)`", types[$0.name] ?? "string", $0.help] })
+    private static var nats: String { object("key", NatsSettings.keys) }
+
+    /// The keys of an object within a setting, whose limits are in their help.
+    private static func object<Root>(_ head: String, _ keys: [ObjectKey<Root>]) -> String {
+        table(
+            [head, "type", "what it says"],
+            keys.map { key in
+                let type =
+                    switch key.shape {
+                    case .duration: "duration"
+                    case .string(limit: 1): "string of one character"
+                    default: type(of: key.shape)
+                    }
+                return ["`\(key.name)`", type, key.help]
+            })
     }
 
     private static var cpcb: String {
