@@ -11,7 +11,7 @@ package struct InputFactory: Sendable {
     private let computer: any Worker
     private let random: @Sendable () -> any RandomNumberGenerator & Sendable
     private let openStandardInput: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
-    private let connectSocket: @Sendable (_ path: String?) throws -> any ByteStream
+    private let connectSocket: @Sendable (_ path: String?) throws -> (stream: any ByteStream, owner: UInt32?)
     private let makeWorker: @Sendable (_ name: String) -> any Worker
     private let broker: @Sendable (NatsServers) -> any BrokerReader
     /// Bytes read from standard input and not yet parsed.
@@ -22,7 +22,8 @@ package struct InputFactory: Sendable {
     ///   - disk: reads files.
     ///   - computer: computes long sums and reads long documents.
     ///   - random: a generator for one input, with unpredictable numbers; see `WebSocketInput`.
-    ///   - connectSocket: connects to the agent socket at this path; nil for the default one.
+    ///   - connectSocket: connects to the agent socket at this path; nil for the default one. Returns its owner too, if
+    ///     that is another user.
     ///   - makeWorker: creates a thread for an input that may wait forever.
     ///   - broker: creates a reader of NATS servers, which does nothing yet.
     ///   - openStandardInput: opens the stream of a source that reads standard input; called on the loop.
@@ -30,7 +31,7 @@ package struct InputFactory: Sendable {
         on loop: EventLoop, wall: any WallClock, transport: any HTTPTransport & StreamTransport, disk: any Worker,
         computer: any Worker,
         random: @escaping @Sendable () -> any RandomNumberGenerator & Sendable,
-        connectSocket: @escaping @Sendable (_ path: String?) throws -> any ByteStream,
+        connectSocket: @escaping @Sendable (_ path: String?) throws -> (stream: any ByteStream, owner: UInt32?),
         makeWorker: @escaping @Sendable (_ name: String) -> any Worker,
         broker: @escaping @Sendable (NatsServers) -> any BrokerReader,
         openStandardInput: @escaping @Sendable (EventLoop) throws(SystemError) -> any ByteStream
@@ -84,9 +85,18 @@ package struct InputFactory: Sendable {
     }
 
     /// Returns the transport to another agent's feed.
-    package func feed(at place: FeedSource.Place) -> any FeedTransport {
+    ///
+    /// - Parameter connected: called on the loop for each connection to a socket, with its owner if that is another user.
+    package func feed(
+        at place: FeedSource.Place, connected: @escaping @Sendable (_ owner: UInt32?) -> Void = { _ in }
+    ) -> any FeedTransport {
         switch place {
-        case .socket(let path): SocketFeed(on: loop) { [connectSocket] _ in try connectSocket(path) }
+        case .socket(let path):
+            SocketFeed(on: loop) { [connectSocket] _ in
+                let (stream, owner) = try connectSocket(path)
+                connected(owner)
+                return stream
+            }
         case .http(let request): HTTPFeed(request, by: transport)
         }
     }

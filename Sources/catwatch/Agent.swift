@@ -233,14 +233,9 @@ actor Agent {
         _ agent: FeedSource, shownBy view: ViewOutput?, in group: inout TaskGroup<Void>
     ) {
         let target = target(of: agent)
-        let transport: any FeedTransport =
-            switch agent.place {
-            case .socket(let path):
-                SocketFeed(on: loop) { [unowned self] _ in
-                    try assumeIsolated { try $0.connect(to: path, named: target) }.value
-                }
-            case .http: platform.inputs.feed(at: agent.place)
-            }
+        let transport = platform.inputs.feed(at: agent.place) { [unowned self] owner in
+            assumeIsolated { $0.show(owner, of: target) }
+        }
         let input = AttachInput(
             store: store, polls: polls, on: loop, by: transport, reconnects: !plan.options[\.noReconnect],
             random: platform.random()
@@ -272,9 +267,8 @@ actor Agent {
 
     private func replayTarget(_ path: String) -> String { path == "-" ? "standard input" : Sanitizer.visible(path) }
 
-    /// Connects to a running agent; names the owner of its socket if that is another user and was not named before.
-    private func connect(to path: String?, named target: String) throws -> LoopBound<any ByteStream> {
-        let (stream, owner) = try platform.attach(path)
+    /// Shows the owner of a running agent's socket; names him if that is another user and was not named before.
+    private func show(_ owner: UInt32?, of target: String) {
         // The owner need not be the user who runs the agent: the service manager may have opened the socket.
         if let owner, owner != agentOwner, plan.options.verbosity > .quiet {
             let text = "catwatch: \(target): the socket is \(DefaultSocket.name(of: owner))'s\n"
@@ -282,7 +276,6 @@ actor Agent {
         }
         view?.show(owner: owner.map(DefaultSocket.name))
         agentOwner = owner
-        return LoopBound(stream)
     }
 
     /// The source of older lines for the view: this agent's journal, or the attached agent's.

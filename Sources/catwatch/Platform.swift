@@ -77,7 +77,7 @@ struct Platform: Sendable {
     var inputs: InputFactory {
         InputFactory(
             on: loop, wall: wall, transport: transport, disk: files, computer: computer, random: random,
-            connectSocket: { [attach] in try attach($0).stream }, makeWorker: makeWorker, broker: reader,
+            connectSocket: attach, makeWorker: makeWorker, broker: reader,
             openStandardInput: { [openStandard] _ throws(SystemError) in try openStandard(STDIN_FILENO) })
     }
 
