@@ -29,8 +29,9 @@ package actor SourceRunner {
         var task: Task<Void, Never>?
         /// Whether its input ended before it had read everything.
         var isCutShort = false
-        /// Whether the name is refused: no input runs, and the store's entry of that name is an agent's.
-        var isRefused = false
+        /// The time in which the name is refused: no input runs, and the store's entry of that name is an agent's.
+        var refusal = Outage<Bool>()
+        var isRefused: Bool { refusal.since != nil }
     }
 
     private let store: EventStore
@@ -40,8 +41,6 @@ package actor SourceRunner {
     /// The time over which first polls are spread, so that many sources do not start at once.
     private var spread = Duration.zero
     private var slots: [String: Slot] = [:]
-    /// The outages of sources with refused names.
-    private var refusals: [String: Outage<Bool>] = [:]
     private var isRunning = false
     /// Signalled when an input has ended.
     private let news: Wakeup
@@ -117,8 +116,8 @@ package actor SourceRunner {
         }
         for name in unwanted {
             if slots[name]?.isRefused == true {
-                slots[name] = nil
                 endRefusal(of: name)
+                slots[name] = nil
                 continue
             }
             // At once, not only when its input has ended: readers greeted from now on must not see it.
@@ -148,16 +147,14 @@ package actor SourceRunner {
             endRefusal(of: name)
             return true
         }
-        _ = refusals[name, default: Outage()].fail(by: true, at: loop.clock.now)
-        slots[name]?.isRefused = true
+        _ = slots[name]?.refusal.fail(by: true, at: loop.clock.now)
         news.signal()
         return false
     }
 
     /// Ends the refusal of a source: it is read, or no longer wanted.
     private func endRefusal(of name: String) {
-        guard let recovery = refusals[name]?.end(at: loop.clock.now) else { return }
-        refusals[name] = nil
+        guard let recovery = slots[name]?.refusal.end(at: loop.clock.now) else { return }
         store.assumeIsolated { $0.sayOfItself(.recovered(recovery), about: Self.topic(name)) }
     }
 
@@ -165,7 +162,7 @@ package actor SourceRunner {
 
     private func start(_ source: Source) {
         let name = source.description.name
-        slots[name] = Slot(source: source)
+        slots[name] = Slot(source: source, refusal: slots[name]?.refusal ?? Outage())
         guard claim(source) else { return }
         let input = makeInput(source, spread)
         slots[name]?.task = Task(executorPreference: loop) {
