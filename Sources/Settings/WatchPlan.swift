@@ -72,7 +72,6 @@ package struct WatchPlan: Sendable {
     ///
     /// - Parameter demoOrigin: the origin of the stand-in API, when it runs: `http://127.0.0.1:PORT`.
     package func sources(demoOrigin: String?) throws(UsageError) -> [Source] {
-        guard !options.isRelay else { return [] }
         // A user of the stand-in API does not want requests to go to the real services.
         guard !options[\.demo] || demoOrigin != nil else {
             throw UsageError(
