@@ -86,14 +86,7 @@ enum ConfigSchema {
             case .size: return described(help, [Member("$ref", .string("#/$defs/size"))])
             case .integer: return described(help, [Member("type", .strings(["integer", "string"]))])
             case .nats:
-                let servers = object(NatsSettings.keys) { shape in
-                    switch shape {
-                    case .duration: [Member("$ref", .string("#/$defs/duration"))]
-                    case .string: string(4_096)
-                    default: constraints(shape)
-                    }
-                }
-                let ways: [JSONTree] = [.object(string(8_192)), servers]
+                let ways: [JSONTree] = [.object(string(8_192)), object(NatsSettings.keys)]
                 return described(help, [Member("anyOf", .array(ways))])
             case .key: return described(help, pointer("string", isKey: true))
             case .pointer: return described(help, pointer("string", isKey: false))
@@ -231,15 +224,11 @@ enum ConfigSchema {
 
     /// An object with these keys.
     ///
-    /// - Parameters:
-    ///   - rules: what holds besides.
-    ///   - limits: the limits of a value.
-    private static func object<Root>(
-        _ keys: [ObjectKey<Root>], _ rules: [Member] = [], limits: (ValueShape) -> [Member] = constraints
-    ) -> JSONTree {
+    /// - Parameter rules: what holds besides.
+    private static func object<Root>(_ keys: [ObjectKey<Root>], _ rules: [Member] = []) -> JSONTree {
         let needed = keys.filter(\.isNeeded).map(\.name)
         let properties = keys.map { key in
-            Member(key.name, described(key.help.isEmpty ? nil : key.help, limits(key.shape)))
+            Member(key.name, described(key.help.isEmpty ? nil : key.help, constraints(key.shape)))
         }
         return .object(
             [Member("type", .string("object")), Member("additionalProperties", .boolean(false))]
