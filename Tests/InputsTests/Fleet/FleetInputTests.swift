@@ -179,6 +179,11 @@ import Testing
         #expect(came.attempts.count >= 10 && came.origins.first == 1)
     }
 
+    @Test func whoIsStoppedWhileAnAgentIsAskedReportsNothing() async throws {
+        let came = try await Self.run(for: .seconds(2)) { _, peer in try await peer.value.sleep(.seconds(100)) }
+        #expect(came.attempts.count == 1 && came.said("error").isEmpty, "\(came.said("error"))")
+    }
+
     /// One that greets in order each time, and then goes wrong, is asked less and less often.
     @Test func aPeerThatBreaksTheProtocolIsLeftAloneForLonger() async throws {
         let came = try await Self.run(for: .seconds(900)) { number, peer in

@@ -29,7 +29,8 @@ struct TLSServer: Sendable {
         echo '{"fact":"Secure.","length":7}' > fact
         """
 
-    init(_ certificate: Certificate, wantsClient: Bool = false) throws {
+    /// - Parameter protocols: what it would speak, its favourite first (RFC 7301); it speaks HTTP/1.0 all the same.
+    init(_ certificate: Certificate, wantsClient: Bool = false, protocols: String? = nil) throws {
         folder = try TemporaryFolder()
         let made = try ChildProcess(["sh", "-c", Self.script], in: folder.path)
         _ = made.line(startingWith: "this line never comes")  // reads all of it
@@ -38,6 +39,7 @@ struct TLSServer: Sendable {
         var arguments = ["openssl", "s_server", "-HTTP", "-accept", "127.0.0.1:0", "-cert", "\(name).pem"]
         arguments += ["-key", "\(name).key"]
         if wantsClient { arguments += ["-Verify", "1", "-verify_return_error", "-CAfile", "authority.pem"] }
+        if let protocols { arguments += ["-alpn", protocols] }
         child = try ChildProcess(arguments, in: folder.path)
         port = try #require(child.line(startingWith: "ACCEPT 127.0.0.1:"))
         // `-HTTP` sends the file as it is, status line and all.

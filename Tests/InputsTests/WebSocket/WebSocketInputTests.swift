@@ -73,6 +73,20 @@ import WebSocket
         #expect(feed.latencies.first?.endpoint == "GET ws://cats.test:80/a%20b")
     }
 
+    @Test func aHeaderOfItsOwnGoesBeforeCredentials() async throws {
+        var source = try SimulatedSocket.source()
+        source.request.headers = ["authorization: Bearer own", "USER-AGENT: own"]
+        source.request.credentials = HTTPRequest.Credentials(name: "user", password: "p@ss")
+        _ = try await SimulatedSocket.run(source, for: .seconds(1)) { _, peer in
+            try await peer.value.shakeHands()
+            let fields = peer.value.request.lowercased().split(separator: "\r\n")
+            #expect(
+                fields.count { $0.hasPrefix("authorization:") } == 1 && fields.contains("authorization: bearer own"))
+            #expect(fields.count { $0.hasPrefix("user-agent:") } == 1)
+            try await Self.answerPings(peer)
+        }
+    }
+
     @Test func aMessageOfManyItemsLeavesOthersTheirTurns() async throws {
         let items = 20_000
         let seen = LoopBound(SeenTurns())
