@@ -22,7 +22,7 @@ final class ListeningSocket: @unchecked Sendable, Equatable {
     }
 
     /// Creates a listener for a simulation.
-    init(_ listener: any Listener, at path: String) {
+    init(_ listener: any Listener, at path: String?) {
         self.path = path
         self.mode = 0
         self.listener = listener

@@ -234,12 +234,15 @@ import Testing
             async let status = agent.run(["-c", configuration, "--output=none"], isRead: false)
             let stuck = try await peer.accept()
             try await loop.sleep(for: .seconds(20))
-            try folder.write(Self.busy(#""connect": ["unix:/peer?control=true"]"#), to: "config.jsonc")
+            try folder.write(
+                Self.busy(#""connect": ["unix:/peer?control=true"], "listen": "/late.sock""#), to: "config.jsonc")
             agent.signal(SIGHUP)
             try await loop.sleep(for: .seconds(1))
             agent.signal(SIGTERM)
             let next = try await peer.accept()
             try await loop.sleep(for: .milliseconds(200))
+            // Who would begin to read now is not let in any more.
+            #expect(throws: SystemError.self) { _ = try machine.connect(to: "/late.sock") }
             let lines = try await SimulatedProcess.lines(of: next)
             stuck.close()
             return (try await status, lines)
@@ -247,6 +250,29 @@ import Testing
         let (numbered, bye) = try Self.numbered(lines)
         #expect(status == 0 && bye?.reason == "SIGTERM" && numbered.last?.line.seq == bye?.lastSeq)
         #expect(numbered.count > 100)
+    }
+
+    /// A service manager hands its socket over once, at the start.
+    @Test func aSocketThatWasHandedOverIsServedHoweverTheFileChanges() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("{}", to: "config.jsonc")
+        let read = try await withLoop(virtual: true) { loop in
+            let machine = SimulatedMachine(on: loop) { _, _ in HTTPAnswer(status: 200, body: Array("17".utf8)) }
+            let agent = SimulatedProcess(on: machine, seed: 4, parts: .init(handedOver: "/handed.sock"))
+            async let status = agent.run(["-c", folder.path("config.jsonc"), "--output=none"], isRead: false)
+            try await loop.sleep(for: .seconds(1))
+            async let early = SimulatedProcess.lines(of: machine.connect(to: "/handed.sock"))
+            try folder.write(#"{"listen": "/other.sock"}"#, to: "config.jsonc")
+            agent.signal(SIGHUP)
+            try await loop.sleep(for: .seconds(1))
+            #expect(throws: SystemError.self) { _ = try machine.connect(to: "/other.sock") }
+            async let late = SimulatedProcess.lines(of: machine.connect(to: "/handed.sock"))
+            try await loop.sleep(for: .seconds(1))
+            agent.signal(SIGTERM)
+            _ = try await status
+            return try await [early, late]
+        }
+        for lines in read { #expect(try Self.numbered(lines).bye?.reason == "SIGTERM") }
     }
 
     @Test func aReloadChangesHowManyMayRead() async throws {

@@ -130,6 +130,8 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
         var logBytes: Int?
         /// Whether there are readers by HTTP.
         var servesEvents = false
+        /// The path of the socket that its service manager hands over.
+        var handedOver: String?
         /// Where it serves by HTTP, on a loop that is not virtual.
         var port: ListeningPort?
         var journal: (@Sendable (SimulatedProcess) -> (lines: any LineStore, history: any LineHistory))?
@@ -299,7 +301,7 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
                 return nil
             },
             exit: { self.exited = $0 },
-            inheritSocket: { nil },
+            inheritSocket: { parts.handedOver.map { ListeningSocket(machine.listen(at: $0), at: nil) } },
             listen: { options in
                 guard let path = options[\.listen]?.path else { return nil }
                 let listener = machine.listen(at: path)

@@ -249,6 +249,9 @@ import Testing
         #expect(pages.description == SourceDescription(name: "cats", type: "breed", rhythm: .once))
         #expect(pages.paging == .counted(parameter: "page", first: 1) && pages.batch == 10 && pages.every == nil)
         #expect(pages.request.url == "https://catfact.ninja/breeds")
+        let others = #"{"sources":[{"preset":"breeds","page_parameter":"page","first_page":3,"every":"5m"}]}"#
+        guard case .pages(let pages) = try ConfigFixture.sources(others)[0] else { throw UsageError("no pages") }
+        #expect(pages.paging == .counted(parameter: "page", first: 3) && pages.every == .seconds(300))
     }
 
     /// What lets a view tell what is late from what is not due yet.
