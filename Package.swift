@@ -72,8 +72,8 @@ func program(
         name: name, dependencies: dependencies, swiftSettings: settings + sections + more, linkerSettings: linking)
 }
 
-/// Nothing imports a module of tests: what describes it is made along with its code, not by reading all of it once more.
-let alone: [SwiftSetting] =
+/// Nothing imports a test module: its description is emitted with its code, without another pass over all its files.
+let withoutImporters: [SwiftSetting] =
     isForChecks ? [.unsafeFlags(["-no-emit-module-separately"], .when(configuration: .debug))] : []
 
 /// - Parameter threads: the files and folders whose tests have more than one thread, with what they need; nil is all of them.
@@ -82,7 +82,7 @@ func tests(
 ) -> Target {
     .testTarget(
         name: name, dependencies: dependencies, exclude: exclude, sources: isForThreads ? threads : nil,
-        swiftSettings: settings + alone)
+        swiftSettings: settings + withoutImporters)
 }
 
 let package = Package(

@@ -4,8 +4,9 @@ internal import Glibc
 /// loop.
 ///
 /// The kinds are `DescriptorStream` (pipes, terminals, files, sockets), `CurlStream` (TLS and proxies), those that can
-/// only be read (`ReadOnlyStream`), and in tests `SimulatedStream` (memory, for virtual time). Try first, then wait: a wait reports changes, so use it after `read`
-/// has returned nil, or `write` 0. Only one task may wait for each of the three conditions at a time.
+/// only be read (`ReadOnlyStream`), and in tests `SimulatedStream` (memory, for virtual time). Try first, then wait: a
+/// wait reports changes, so use it after `read` has returned nil, or `write` 0. Only one task may wait for each of the
+/// three conditions at a time.
 package protocol ByteStream: AnyObject {
     /// Writes as many of the bytes as there is room for now.
     ///

@@ -45,9 +45,14 @@ package struct HTTPFeed: FeedTransport {
 
     /// Returns a request to the agent for a path below its own, with another header.
     private func request(_ target: String, _ header: String) -> HTTPRequest {
-        var names = CurlURL(agent.url, 0)?.path.split(separator: "/") ?? []
-        if names.last == "feed" { names.removeLast() }
-        var request = agent.moved(to: agent.endpoint.origin + names.map { "/\($0)" }.joined() + target)
+        func trimmed(_ path: Substring) -> Substring {
+            var path = path
+            while path.hasSuffix("/") { path.removeLast() }
+            return path
+        }
+        var path = trimmed(Substring(CurlURL(agent.url, 0)?.path ?? ""))
+        if path.hasSuffix("/feed") { path = trimmed(path.dropLast(5)) }
+        var request = agent.moved(to: agent.endpoint.origin + path + target)
         request.headers.append(header)
         return request
     }

@@ -24,7 +24,11 @@ final class CurlBody: ReadOnlyStream {
             return count
         }
         guard let result = handle.result else { return nil }
-        guard result == CURLE_OK else { throw handle.failure("recv", ECONNRESET) }
+        // The system's error may be that of an address that was tried first.
+        guard result == CURLE_OK else {
+            throw result == CURLE_RECV_ERROR
+                ? handle.failure("recv", ECONNRESET) : SystemError(code: ECONNRESET, call: "recv")
+        }
         return 0
     }
 

@@ -38,11 +38,13 @@ struct CurlFailureText {
             return HTTPFailure(.redirect, "a redirect leads to what is not a URL")
         case CURLE_URL_MALFORMAT: return HTTPFailure(.config, "this is not a URL")
         case CURLE_RECV_ERROR where detail.hasPrefix("Too large response headers"),
-            CURLE_WRITE_ERROR where handle.isStream,  // nothing else is refused of a stream
+            CURLE_WRITE_ERROR where handle.isHeadTooLong,
             CURLE_OUT_OF_MEMORY where wasConnected && received == 0:  // libcurl's code for an endless header line
             return HTTPFailure(.tooLarge, "the headers of the answer of \(peer) are larger than can be taken")
         case CURLE_WRITE_ERROR where handle.isTooLarge, CURLE_FILESIZE_EXCEEDED:
             return HTTPFailure(.tooLarge, "the answer of \(peer) is larger than \(request.maxBody) bytes")
+        case CURLE_WRITE_ERROR where handle.isStream:
+            return HTTPFailure(.encoding, "\(peer) sends a compressed feed, which nobody asked for")
         case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR:
             return HTTPFailure(.encoding, "the compressed answer of \(peer) cannot be unpacked")
         case CURLE_PARTIAL_FILE:

@@ -21,12 +21,14 @@ final class EasyHandle: @unchecked Sendable {  // used only by the transport tha
     private var code = CURLE_OK
 
     private var body: [UInt8] = []
+    /// Bytes of header lines and trailers, for an answer that is read while it comes.
+    private var headBytes = 0
     private(set) var isTooLarge = false
 
     /// The task that waits for the result, and the number of such waits: a late cancellation must not hit a later one.
     var continuation: UnsafeContinuation<CURLcode?, Never>?
     var uses = 0
-    /// How the request ended; nil before that, and when it was given up.
+    /// How the request ended; nil before that.
     private(set) var result: CURLcode?
 
     /// The size of libcurl's receive buffer, in bytes; small, because libcurl allocates it for every transfer.
@@ -34,9 +36,9 @@ final class EasyHandle: @unchecked Sendable {  // used only by the transport tha
     // Bound: a header line of a response | 8 KiB | skipped
     /// No header that a poller needs is longer.
     private static let longestHeader = 8_192
-    // Bound: head of a response to a request for `/feed` | 16 KiB, and what libcurl allows a line (100 KiB) | an
-    //   `error`, and another attempt
-    fileprivate static let longestHead = 16 << 10
+    // Bound: head and trailers of a response of `/feed` | 16 KiB, and what libcurl allows a line (100 KiB) | an
+    //   `error`, another attempt
+    private static let longestHead = 16 << 10
 
     init?(connectOnly: Bool = false, arrival: Wakeup? = nil) {
         guard let pointer = curl_easy_init() else { return nil }
@@ -98,7 +100,8 @@ final class EasyHandle: @unchecked Sendable {  // used only by the transport tha
         if isStream {
             // Paused, libcurl would hold whole windows of HTTP/2 (10 MB), and all that a compressed piece unpacks to.
             set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
-            check(cw_set_data_callback(pointer, CURLOPT_HEADERFUNCTION, curlHeadArrived, CURLOPT_HEADERDATA, pointer))
+            set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+            check(cw_set_data_callback(pointer, CURLOPT_HEADERFUNCTION, curlHeaderArrived, CURLOPT_HEADERDATA, context))
         } else {
             set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
             set(CURLOPT_ACCEPT_ENCODING, "")  // all encodings that this libcurl supports
@@ -132,14 +135,34 @@ final class EasyHandle: @unchecked Sendable {  // used only by the transport tha
     /// Whether the answer is read while it comes.
     var isStream: Bool { arrival != nil }
 
+    var isHeadTooLong: Bool { headBytes > Self.longestHead }
+
+    /// Judges a header line or trailer of an answer that is read while it comes; returns what libcurl expects
+    /// (CURLOPT_HEADERFUNCTION(3)).
+    fileprivate func judge(header line: UnsafeRawBufferPointer) -> Int {
+        headBytes += line.count
+        guard headBytes <= Self.longestHead, !Self.isCompressed(line) else { return 0 }
+        // Behind the head's empty line comes the body, however late.
+        if line.count <= 2, status >= 200, let continuation = continuation.take() {
+            set(CURLOPT_TIMEOUT_MS, 0)
+            continuation.resume(returning: CURLE_OK)
+        }
+        return line.count
+    }
+
+    /// Whether libcurl would unpack the body unasked: 269 bytes are 60 MiB with two of these encodings.
+    private static func isCompressed(_ line: UnsafeRawBufferPointer) -> Bool {
+        let parts = String(decoding: line, as: UTF8.self).lowercased().split(separator: ":", maxSplits: 1)
+        guard parts.first == "transfer-encoding" else { return false }
+        return parts.count < 2 || !["chunked", "identity"].contains(parts[1].filter { !$0.isWhitespace })
+    }
+
     /// Appends a piece of the decompressed body; returns what libcurl expects (CURLOPT_WRITEFUNCTION(3)).
     fileprivate func append(_ bytes: UnsafeRawBufferPointer) -> Int {
         if let arrival {
-            // Bound: bytes of an agent's feed that have come by HTTP and are not read | 16 KiB, and as many in libcurl
-            //   | further ones stay in the socket, and the agent waits
+            // Bound: bytes of an agent's feed by HTTP that are not read | 16 KiB, and as many in libcurl | further ones
+            //   stay in the socket, the agent waits
             guard body.isEmpty else { return Int(CURL_WRITEFUNC_PAUSE) }
-            set(CURLOPT_TIMEOUT_MS, 0)  // the deadline holds until the body begins
-            continuation.take()?.resume(returning: CURLE_OK)
             arrival.signal()
         } else {
             let most = request?.maxBody ?? 0
@@ -164,7 +187,7 @@ final class EasyHandle: @unchecked Sendable {  // used only by the transport tha
 
     /// Tells all who wait how the request ended; nil when it was given up.
     func end(_ code: CURLcode?) {
-        result = code
+        result = code ?? CURLE_ABORTED_BY_CALLBACK
         continuation.take()?.resume(returning: code)
         arrival?.open()
     }
@@ -249,8 +272,10 @@ private func curlBodyArrived(
     return handle.append(UnsafeRawBufferPointer(start: bytes, count: size * count))
 }
 
-private func curlHeadArrived(
-    _: UnsafeMutablePointer<CChar>?, size: Int, count: Int, easy: UnsafeMutableRawPointer?
+private func curlHeaderArrived(
+    bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, context: UnsafeMutableRawPointer?
 ) -> Int {
-    cw_get_number(easy, CURLINFO_HEADER_SIZE) + size * count <= EasyHandle.longestHead ? size * count : 0
+    guard let context else { return 0 }
+    let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+    return handle.judge(header: UnsafeRawBufferPointer(start: bytes, count: size * count))
 }

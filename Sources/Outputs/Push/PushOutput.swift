@@ -180,11 +180,12 @@ package actor PushOutput {
     /// What comes before the first lines of a connection if the run that it begins in has ended, and nobody has the lines
     /// any more that the peer may not have read: the `hello` of that run, and a `gap` for these.
     private func missing(before lines: [UInt8]) -> [UInt8] {
-        guard let start = unread.first, !start.run.hello.isEmpty,
+        guard !unread.isEmpty,
             let line = try? LineDecoder.decode(Bytes(lines.prefix { $0 != UInt8(ascii: "\n") }))
         else { return [] }
         var missing: [UInt8] = []
         func name(_ run: WriteTrail.Run, _ first: Int, before next: Int) {
+            guard !run.hello.isEmpty else { return }
             missing += run.hello
             guard first < next else { return }
             missing += ControlLine.gap(time: store.wallTime, missing: first...next - 1, reason: "slow_reader")

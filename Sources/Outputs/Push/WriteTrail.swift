@@ -15,13 +15,13 @@ struct WriteTrail: Sendable {
 
     /// The distance in bytes that must be covered; older lines are forgotten.
     private let reach: Int
-    // Bound: runs of lines that a push may write again | 16 | the oldest are forgotten
+    // Bound: runs of lines that a push may write again | 16, and the `hello` of each | the oldest are forgotten
     private static let mostRuns = 16
     /// The runs of the lines from `oldest` on, with the newest at the end.
     private var runs: [Run]
     /// The number of runs before those.
     private var forgottenRuns = 0
-    // Bound: numbers of lines that a push may write again | 64 bytes for each line in `resend` and in the piece being
+    // Bound: numbers of lines that a push may write again | 96 bytes for each line in `resend` and in the piece being
     //   written | forgotten
     /// The first number of each line and gap, in their order, and the number of its run. Only lines count in bytes.
     private var lines: [(run: Int, sequence: Int, bytes: Int)]
@@ -67,10 +67,7 @@ struct WriteTrail: Sendable {
                 } else if let decoded = try? LineDecoder.decode(Bytes(line)) {
                     switch decoded.body {
                     case .hello(let hello):
-                        if hello.run != newest.name {
-                            runs.append(Run(name: hello.run, next: hello.firstSeq))
-                            lines.append((newestNumber, hello.firstSeq, 0))
-                        }
+                        if hello.run != newest.name { begin(hello) }
                         newest.hello = Array(line) + [UInt8(ascii: "\n")]
                     case .gap(let gap): add(gap.numbers, 0)
                     default: break
@@ -92,6 +89,13 @@ struct WriteTrail: Sendable {
             lines.removeFirst(oldest)
             oldest = 0
         }
+    }
+
+    /// - Parameter hello: that of another run. Before the first one there is a run of which nothing is ever written.
+    private mutating func begin(_ hello: Line.Hello) {
+        if lines.count == 1, newest.hello.isEmpty { (runs, lines) = ([], []) }
+        runs.append(Run(name: hello.run, next: hello.firstSeq))
+        lines.append((newestNumber, hello.firstSeq, 0))
     }
 
     private mutating func add(_ numbers: ClosedRange<Int>, _ count: Int) {

@@ -73,7 +73,7 @@ import Testing
 
     @Test(arguments: [
         ("", ""), ("/", ""), ("/feed", ""), ("/feed?a=b", ""), ("/agents/web2", "/agents/web2"),
-        ("/agents/web2/feed/", "/agents/web2"),
+        ("/agents/web2/feed/", "/agents/web2"), ("/a//web2//", "/a//web2"),
     ])
     func whatItAsksStandsBelowTheAgentsOwnPath(path: String, base: String) async throws {
         try await Self.run(path) {
@@ -165,6 +165,14 @@ import Testing
                 "HTTP/1.1 200 OK\r\n" + String(repeating: "A: b\r\n", count: 4_000) + "\r\n{}\n", .tooLarge,
                 "the headers of the answer of HOST are larger than can be taken"
             ),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", .encoding,
+                "HOST sends a compressed feed, which nobody asked for"
+            ),
+            (
+                "HTTP/1.1 200 OK\r\ntransfer-encoding : gzip\r\n\r\n", .encoding,
+                "HOST sends a compressed feed, which nobody asked for"
+            ),
         ] as [(String, Failure.Code, String)])
     func whatIsNoFeedIsSaidInWords(text: String, code: Failure.Code, words: String) async throws {
         try await Self.run("?key=hunter2") {
@@ -188,6 +196,36 @@ import Testing
         } _: { bench in
             let failure = try await bench.failure()
             #expect(failure.code == .tooLarge && failure.message.contains("headers"), "\(failure)")
+        }
+    }
+
+    /// They come after the body, for which there is no deadline.
+    @Test func trailersWithoutEndAreCutShort() async throws {
+        try await Self.run { _ in
+        } answer: { _ in
+            .endless(
+                head: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\none\n\r\n0\r\n",
+                again: "X-Cat: \(String(repeating: "a", count: 1_000))\r\n")
+        } _: { bench in
+            let body = try await bench.feed.open(nil)
+            #expect(try await Self.text(of: body, upTo: 4) == "one\n")
+            await #expect(throws: SystemError.self) { _ = try await Self.text(of: body) }
+        }
+    }
+
+    /// A relay whose agent is not there yet has nothing to say.
+    @Test func aFeedMayBeginLongAfterItsHead() async throws {
+        try await Self.run {
+            $0.timeout = .milliseconds(100)
+        } answer: { _ in
+            .held(Self.found)
+        } _: { bench in
+            let body = try await bench.feed.open(nil)
+            try await bench.loop.sleep(for: .milliseconds(200))
+            let count = try body.value.read(into: ReadBuffer().memory)
+            #expect(count == nil)
+            #expect(await bench.server.left == 0)
+            body.value.close()
         }
     }
 

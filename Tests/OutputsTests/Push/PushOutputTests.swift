@@ -292,11 +292,12 @@ import Testing
                     try await relay(#"{"seq":\#(number),\#(time),"type":"fact","source":"s","series":"s","value":1}"#)
                 }
             }
-            try await begin("r1")
             try await running {
                 try await output.run()
             } while: {
+                // As an agent that attaches does, it connects before it knows the run.
                 let first = try await peer.accept()
+                try await begin("r1")
                 try await Self.readOneByOne(1...10, first) { try await publish($0...$0) }
                 peer.isPresent = false
                 // More than it reads, and in one case more than the socket holds.
