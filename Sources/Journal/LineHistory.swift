@@ -1,3 +1,4 @@
+package import Feed
 package import Reactor
 
 /// The lines to read from a journal.
@@ -11,6 +12,36 @@ package struct JournalQuery: Sendable {
 
     package init(from: Timestamp? = nil, until: Timestamp? = nil, isReversed: Bool = false) {
         (self.from, self.until, self.isReversed) = (from, until, isReversed)
+    }
+}
+
+/// A series and a span of time, to be read in columns.
+package struct ColumnQuery: Sendable, Equatable {
+    package var series: String
+    package var source: String
+    /// The width of a column, in microseconds, at least 1.
+    package var width: Int64
+    package var from: Timestamp
+    /// Exclusive.
+    package var until: Timestamp
+    /// The last line that counts: others may come while the journal is read.
+    package var last = JournalPlace.last
+
+    package init(of series: String, source: String, width: Int64, from: Timestamp, until: Timestamp) {
+        (self.series, self.source, self.width, self.from, self.until) = (series, source, width, from, until)
+    }
+}
+
+/// Columns of a series, ascending, without those that have nothing.
+package struct ColumnPage: Sendable {
+    package var columns: [Column]
+    /// The start of the rest, which may be in the last of these columns; nil when there is no more.
+    package var next: Timestamp?
+    /// The time of the journal's oldest line.
+    package var oldest: Timestamp?
+
+    package init(columns: [Column], next: Timestamp?, oldest: Timestamp?) {
+        (self.columns, self.next, self.oldest) = (columns, next, oldest)
     }
 }
 
@@ -48,6 +79,9 @@ package protocol LineHistory: AnyObject, Sendable {
     ///
     /// - Returns: nil when there are none.
     func page(_ query: JournalQuery, behind rowID: JournalPlace?, bytes: Int) throws(JournalFault) -> JournalPage?
+
+    /// Returns the next columns of a series: those of a limited number of lines, so that others are not kept waiting.
+    func columns(_ query: ColumnQuery) throws(JournalFault) -> ColumnPage
 
     /// Releases the file until it is read again. While it is open, closing the journal leaves files beside it.
     func close()

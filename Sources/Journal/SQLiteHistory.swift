@@ -12,11 +12,16 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     /// The range of row ids for the times of the last query.
     private var bounds: (from: Timestamp?, until: Timestamp?, rowIDs: ClosedRange<Int64>)?
 
-    package convenience init(path: String) { self.init(path: path, readFaults: nil) }
+    // Bound: lines whose columns are computed in one transaction | 65,536, and those of the next one's microsecond | the
+    //   reading goes on in the next transaction
+    private let mostCounted: Int
 
-    init(path: String, readFaults: ReadFaults?) {
-        self.path = path
-        self.readFaults = readFaults
+    package convenience init(path: String, atMost mostCounted: Int = 65_536) {
+        self.init(path: path, readFaults: nil, atMost: mostCounted)
+    }
+
+    init(path: String, readFaults: ReadFaults?, atMost mostCounted: Int = 65_536) {
+        (self.path, self.readFaults, self.mostCounted) = (path, readFaults, mostCounted)
     }
 
     package func rowID(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
@@ -50,6 +55,30 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
                 if query.isReversed { high = last - 1 } else { low = last + 1 }
             }
             return nil
+        }
+    }
+
+    package func columns(_ query: ColumnQuery) throws(JournalFault) -> ColumnPage {
+        try use { database throws(JournalFault) in
+            try database.run("BEGIN")
+            defer { try? database.run("COMMIT") }
+            let rest = try database.prepare(
+                "SELECT time FROM lines WHERE time >= ? AND time < ? ORDER BY time LIMIT 1 OFFSET \(mostCounted)")
+            rest.bind(1, query.from.microseconds)
+            rest.bind(2, query.until.microseconds)
+            let next = try rest.integer().map { Timestamp(microseconds: max($0, query.from.microseconds + 1)) }
+                .flatMap { $0 < query.until ? $0 : nil }
+            let sums = try ColumnSums(of: query, in: database)
+            var columns: [Column] = []
+            var time = query.from
+            while time < next ?? query.until {
+                let end = Window.end(of: Window.index(of: time, width: query.width), width: query.width)
+                let part = time..<min(end, next ?? query.until)
+                if let column = try sums.column(over: part) { columns.append(column) }
+                time = part.upperBound
+            }
+            let oldest = try database.integer("SELECT min(time) FROM lines")
+            return ColumnPage(columns: columns, next: next, oldest: oldest.map { Timestamp(microseconds: $0) })
         }
     }
 
@@ -112,6 +141,67 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         let rowIDs = first...(isOver ? last : Int64.max)
         bounds = (query.from, query.until, rowIDs)
         return rowIDs
+    }
+}
+
+/// The query for the values of a series in a span of time, which reads the lines of that time by their index.
+///
+/// It is run once a column. `GROUP BY` of all columns at once would sort the values in memory first, because SQLite does
+/// not know that the index has the columns in order.
+private struct ColumnSums {
+    private let query: ColumnQuery
+    private let sums: SQLiteStatement
+
+    init(of query: ColumnQuery, in database: SQLiteDatabase) throws(JournalFault) {
+        let (isOne, value) = Self.value(of: SeriesKind(of: query.series))
+        // Gap lines have no source.
+        sums = try database.prepare(
+            """
+            SELECT count(value), min(value), max(value), avg(value), sum(isError), sum(isGap),
+                CASE WHEN count(value) > 0 THEN (
+                    SELECT \(value) FROM lines
+                    WHERE time >= ?1 AND time < ?2 AND id <= ?3 AND source = ?4 AND \(isOne) AND \(value) IS NOT NULL
+                    ORDER BY time DESC, id DESC LIMIT 1
+                ) END
+            FROM (
+                SELECT CASE WHEN \(isOne) THEN \(value) END AS value, type = 'error' AS isError, type = 'gap' AS isGap
+                FROM lines WHERE time >= ?1 AND time < ?2 AND id <= ?3 AND coalesce(source, ?4) = ?4
+            )
+            """)
+        self.query = query
+        sums.bind(3, query.last.id)
+        sums.bind(4, query.source)
+        if isOne.contains("?5") { sums.bind(5, query.series) }
+    }
+
+    /// The condition for a line that may have a value of the series, and the expression for that value.
+    private static func value(of kind: SeriesKind) -> (condition: String, value: String) {
+        switch kind {
+        case .data, .text: ("series = ?5 AND type <> 'window'", "value")
+        case .latency: ("type = 'latency'", "value")
+        case .memory: ("type = 'memory'", "CAST(line ->> '$.rss_bytes' AS REAL)")
+        case .count: ("type = 'progress'", "CAST(line ->> '$.items' AS REAL)")
+        }
+    }
+
+    /// The column, or part of one, in this time; nil when it has nothing.
+    func column(over times: Range<Timestamp>) throws(JournalFault) -> Column? {
+        defer { sums.reset() }
+        sums.bind(1, times.lowerBound.microseconds)
+        sums.bind(2, times.upperBound.microseconds)
+        guard try sums.step() else { return nil }
+        let start = Window.index(of: times.lowerBound, width: query.width)
+        var column = Column(
+            start: Window.start(of: start, width: query.width), width: query.width, errors: Int(sums.integer(4)),
+            gaps: Int(sums.integer(5)))
+        if let low = sums.doubleIfAny(1), let high = sums.doubleIfAny(2), let last = sums.doubleIfAny(6) {
+            // The sum of great numbers may be infinite, and then the mean is none.
+            let mean = sums.doubleIfAny(3) ?? last
+            column.values = BoardWindow(
+                start: column.start, width: column.width, last: last, count: Int(sums.integer(0)), minimum: low,
+                maximum: high, mean: min(max(mean, low), high))
+        }
+        return column.values == nil && column.errors == 0 && column.gaps == 0 ? nil : column
     }
 }
 

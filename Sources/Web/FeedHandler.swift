@@ -18,6 +18,7 @@ struct FeedHandler: WebHandler {
         if form == .events, let start = request["Last-Event-ID"].flatMap({ FeedQuery.start(behind: $0) }) {
             terms.start = start
         }
+        if let refusal = readers.refusal(of: terms) { return .refusal(404, refusal.message) }
         if let refusal = readers.refusal { return .notNow(refusal, retryAfter: 5) }
         let type = form == .events ? "text/event-stream" : "application/x-ndjson"
         let fields = [

@@ -4,7 +4,7 @@ internal import Reactor
 
 /// Parses a URL's query for the feed: a reader's request in another form. See docs/http.md.
 package enum FeedQuery {
-    /// Parses `since=41&run=…&replay=false&types=a,b&sources=c&from=…&until=…`. Commas separate names, because no
+    /// Parses `since=41&run=…&replay=false&types=a,b&sources=c&from=…&until=…&series=…&width=60`. Commas separate names, because no
     /// source's name has one; `+` stands for a blank, as in forms.
     ///
     /// - Parameter text: percent-encoded, without the question mark.
@@ -21,11 +21,9 @@ package enum FeedQuery {
             }
             guard seen.insert(key).inserted else { throw wrong("the query has \"\(shown(key))\" twice") }
             switch key {
-            case "since":
-                guard value.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let number = Int(value) else {
-                    throw wrong("\"since\" takes a whole number from 0")
-                }
-                wish.since = number
+            case "since": wish.since = try number(value, key)
+            case "width": wish.width = try number(value, key)
+            case "series": wish.series = value
             case "run": wish.run = value
             case "replay": wish.replay = try bool(value, key)
             case "kept": wish.kept = try bool(value, key)
@@ -55,6 +53,13 @@ package enum FeedQuery {
         case "false", "0": false
         default: throw wrong("\"\(key)\" takes true or false")
         }
+    }
+
+    private static func number(_ value: String, _ key: String) throws(Failure) -> Int {
+        guard value.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let number = Int(value) else {
+            throw wrong("\"\(key)\" takes a whole number from 0")
+        }
+        return number
     }
 
     private static func time(_ value: String, _ key: String) throws(Failure) -> Timestamp {

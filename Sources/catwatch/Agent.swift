@@ -321,7 +321,7 @@ actor Agent {
             // What is newest half-way is not the state.
             case .end(.some): return
             case .bytes(let bytes) where reading.next?.run != run: state.add(bytes)
-            case .bytes, .end: break reading
+            case .bytes, .last, .end: break reading
             }
             while state.merge() { try await loop.sleep(for: .zero) }
         }

@@ -21,7 +21,13 @@ package struct LineSchema {
         let tree = JSONTree(try JSONMinifier.minify(line[...]))
         let type = tree.find("/type")?.text ?? ""
         // An error without a source is the answer to a reader who asked for something.
-        let name = type == "error" && tree.find("/source") == nil ? "refusal" : type
+        let hasNumber = tree.find("/seq") != nil
+        let name =
+            switch type {
+            case "error" where tree.find("/source") == nil: "refusal"
+            case "window" where !hasNumber: "column"
+            default: type
+            }
         guard let schema = definitions.find("/" + name) ?? definitions.find("/data") else { return ["no schema"] }
         return faults(of: tree, schema, at: "")
     }

@@ -1,4 +1,4 @@
-internal import Feed
+package import Feed
 package import Journal
 package import Reactor
 
@@ -113,6 +113,27 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
             sequences: numbers)
     }
 
+    /// How many rows it looks at in one call of `columns`.
+    package var mostCounted = 16
+
+    package func columns(_ query: ColumnQuery) throws(JournalFault) -> ColumnPage {
+        try fail()
+        pages += 1
+        let wanted = rows.filter { query.from..<query.until ~= $0.time && $0.rowID <= query.last }
+            .sorted { ($0.time, $0.rowID) < ($1.time, $1.rowID) }
+        let rest = wanted.dropFirst(mostCounted).first { $0.time > query.from }?.time
+        var columns: [Column] = []
+        for row in wanted where rest.map({ row.time < $0 }) ?? true {
+            guard let part = query.column(row.bytes.dropLast(), at: row.time) else { continue }
+            if columns.last?.start == part.start {
+                columns[columns.count - 1].absorb(part)
+            } else {
+                columns.append(part)
+            }
+        }
+        return ColumnPage(columns: columns, next: rest, oldest: rows.map(\.time).min())
+    }
+
     /// Where the first row is whose row id is as asked for, as all behind it are.
     private func partition(_ isBehind: (JournalPlace) -> Bool) -> Int {
         var (low, high) = (0, rows.count)
@@ -121,5 +142,32 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
             if isBehind(rows[middle].rowID) { high = middle } else { low = middle + 1 }
         }
         return low
+    }
+}
+
+extension ColumnQuery {
+    /// What a single line is in these columns; nil for nothing.
+    package func column(_ bytes: ArraySlice<UInt8>, at time: Timestamp) -> Column? {
+        guard let line = try? LineDecoder.decode(bytes) else { return nil }
+        var column = Column(start: Window.start(of: Window.index(of: time, width: width), width: width), width: width)
+        if case .gap = line.body {
+            column.gaps = 1
+            return column
+        }
+        guard line.source == source else { return nil }
+        let value: Double? =
+            switch line.body {
+            case .data(let data) where data.series == series: data.value
+            case .latency(let sample) where series == "latency:\(source)": sample.ms
+            case .memory(let sample) where series == "memory:\(source)": Double(sample.resident)
+            case .progress(let progress) where series == "count:\(source)": progress.items.map { Double($0) }
+            default: nil
+            }
+        if case .error = line.body { column.errors = 1 } else if value == nil { return nil }
+        column.values = value.map {
+            BoardWindow(
+                start: column.start, width: width, last: $0, count: 1, minimum: $0, maximum: $0, mean: $0)
+        }
+        return column
     }
 }

@@ -72,6 +72,18 @@ import Web
         }
     }
 
+    @Test func columnsOfNoJournalAreNotThere() async throws {
+        try await WebStage.run { stage in
+            let query = "from=2026-11-22T08:30:00Z&until=2026-11-22T08:40:00Z&sources=s&series=s&width=60"
+            for path in ["/events", "/feed"] {
+                let answer = try await stage.ask("GET", "\(path)?\(query)")
+                #expect(answer.status == 404)
+                let text = "there is no journal (--journal) with columns of a series\n"
+                #expect(String(decoding: answer.body, as: UTF8.self) == text)
+            }
+        }
+    }
+
     @Test func oneReaderTooManyIsToldToComeBack() async throws {
         var limits = ReaderLimits()
         limits.readers = 1

@@ -15,6 +15,10 @@ import Web
         ("from=2026-11-22T08:30:00Z&types=a", #"{"from":"2026-11-22T08:30:00Z","types":["a"]}"#),
         ("until=2026-11-22T08:30:00+01:00", #"{"until":"2026-11-22T07:30:00Z"}"#),
         ("until=2026-11-22T08:30:00%2B01:00", #"{"until":"2026-11-22T07:30:00Z"}"#),
+        (
+            "from=2026-11-22T08:30:00Z&until=2026-11-22T08:40:00Z&sources=s&series=s/a,b%20c&width=60",
+            #"{"from":"2026-11-22T08:30:00Z","until":"2026-11-22T08:40:00Z","sources":["s"],"series":"s/a,b c","width":60}"#
+        ),
         ("%74ypes=gr%C3%BCn+%22", #"{"types":["grün \""]}"#), ("sources=a%3Db=c", #"{"sources":["a=b=c"]}"#),
     ]
 
@@ -38,6 +42,16 @@ import Web
             ("replay", "true or false"),
             ("since=1&replay=false", "exclude"), ("types=", "names"), ("sources=a,,b", "names"), ("types=a,", "names"),
             ("sinse=1", "sinse"), ("poll=fact", "poll"), ("=", "no \"\""), ("%1B%5B31m=1", "no \""),
+            ("width=", "whole number"), ("width=-1", "whole number"), ("width=1e400", "whole number"),
+            ("width=x", "whole number"), ("width=99999999999999999999", "whole number"), ("width=1.5", "whole number"),
+            ("width=60", "go together"), ("series=s", "go together"),
+            ("since=1&width=60&series=s&sources=s", "go together"),
+            (
+                "from=2026-11-22T08:30:00Z&until=2026-11-22T08:40:00Z&sources=s&series=s&width=0", "from 1 to 31622400"
+            ),
+            (
+                "from=2026-11-22T08:30:00Z&until=2026-11-23T08:40:00Z&sources=s&series=s&width=1", "2000 columns"
+            ),
             ("from=", "2026"), ("until=yesterday", "2026"), ("from=2026-11-22T08:30:00Z&since=1", "neither"),
             ("until=\(String(repeating: "9", count: 5_000))", "2026"), ("from=%1B", "2026"),
             ("types=\(String(repeating: "a", count: 257))", "256"),

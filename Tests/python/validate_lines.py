@@ -22,7 +22,7 @@ import sys
 import jsonschema
 
 SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "docs/wire-format.schema.json").read_text(encoding="utf-8"))
-CONNECTION = {"hello", "stats", "kept", "gap", "bye", "refusal"}
+CONNECTION = {"hello", "stats", "kept", "gap", "bye", "refusal", "column"}
 NUMBERED = {"latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost", "peer"}
 MAX_LINE = 1 << 20
 MAX_TEXT = 4096
@@ -175,11 +175,13 @@ class Connection:
     def feed(self, raw):
         line = parse(raw)
         kind = line.get("type")
-        name = kind if isinstance(kind, str) and kind in (CONNECTION | NUMBERED) - {"refusal"} else "data"
+        name = kind if isinstance(kind, str) and kind in (CONNECTION | NUMBERED) - {"refusal", "column"} else "data"
         if kind == "kept" and "series" in line:
             name = "data"
         if kind == "error" and "seq" not in line and "source" not in line:
             name = "refusal"
+        if kind == "window" and "seq" not in line:
+            name = "column"
         fault = jsonschema.exceptions.best_match(VALIDATORS[name].iter_errors(line))
         if fault is not None:
             raise Wrong(f"does not fit the schema of {name}: {fault.json_path}: {fault.message[:300]}")
@@ -295,6 +297,13 @@ class Connection:
         need(size <= MAX_BAND, f"has a band of {size} bytes, at most {MAX_BAND} are allowed")
         own = line["series"].startswith(("latency:", "memory:", "count:")) and not line["series"].startswith(line["source"])
         need(not (own and "band" in line), "has a band, but is not of data")
+
+    def see_column(self, line):
+        need(self.hello["filtered"], "is a column of a connection that asked for none")
+        need(line["count"] + line["errors"] + line["gaps"] > 0, "has nothing")
+        if line["count"] > 0:
+            need(line["min"] <= line["last"] <= line["max"], "has a last outside of min and max")
+            need(line["min"] <= line["mean"] <= line["max"], "has a mean outside of min and max")
 
     def see_error(self, line):
         pass

@@ -38,6 +38,11 @@ WINDOW = (
     '{"seq":4,"time":"%s","type":"window","source":"fact","series":"fact","start":"2025-01-02T03:04:00.000000Z",'
     '"seconds":10,"last":106,"last_seq":1,"count":5,"min":61,"max":140,"mean":98.2,"revision":1}' % TIME
 )
+COLUMN = (
+    '{"type":"window","time":"%s","source":"fact","series":"fact","start":"2025-01-02T03:04:00.000000Z","seconds":60,'
+    '"last":106,"count":5,"min":61,"max":140,"mean":98.2,"errors":1,"gaps":0}' % TIME
+)
+EMPTY = COLUMN.replace('"last":106,"count":5,"min":61,"max":140,"mean":98.2', '"count":0')
 KEPT = '{"type":"kept","time":"%s","run":"r1","line":%s}' % (TIME, FACT)
 EARLIER = KEPT.replace('"seq":1', '"seq":0').replace("}}}", '},"origin_run":"r0","origin_seq":7}}')
 KEPT_ROWS = KEPT.replace(
@@ -96,6 +101,11 @@ def words(*states):
     return [HELLO.replace('"next_seq":3', '"next_seq":9'), STATS] + lines
 
 
+def columns(line):
+    """An answer to a request for columns."""
+    return [HELLO.replace('"filtered":false', '"filtered":true'), STATS, line]
+
+
 PASSES = {
     "a word": (swap(2, '"value":106', '"value":106,"word":"up","since":"%s"' % TIME), {}),
     "a word that stays": (words((1, "up", 1), (2, "up", 1), (3, "down", 3), (3, "down", 3), (4, "up", 4)), {}),
@@ -117,6 +127,9 @@ PASSES = {
     "a late start": ([HELLO.replace('"first_seq":1', '"first_seq":2'), STATS, LATENCY], {}),
     "resumed": ([HELLO, STATS, LATENCY, MEMORY], {"resumed": True}),
     "a filtered reader": ([HELLO.replace('"filtered":false', '"filtered":true'), STATS, LATENCY, WINDOW, BYE], {}),
+    "columns": (
+        [HELLO, STATS, HELLO.replace('"filtered":false', '"filtered":true'), STATS, COLUMN, EMPTY, BYE[:-1] + ',"oldest":"%s"}' % TIME],
+        {"expect_bye": True}),
     "a gap first": ([HELLO, STATS, GAP.replace('"from":8', '"from":1'), KEYED, BYE], {}),
     "a window with band and trend": (swap(5, '"revision"', '"band":"long","trend":"improving","revision"'), {}),
     "kept lines": ([KEEPING, STATS, KEPT, KEPT_LATENCY, FACT5], {}),
@@ -236,6 +249,12 @@ FAILS = {
     ),
     "a line after the bye": (GOOD + [BYE], "comes after the bye", {}),
     "a bye that says too much": (swap(11, '"last_seq":91', '"last_seq":92'), "says 92, seen was 91", {}),
+    "a column that nobody asked for": ([HELLO, STATS, COLUMN], "asked for none", {}),
+    "a column of nothing": (columns(EMPTY.replace('"errors":1', '"errors":0')), "has nothing", {}),
+    "a column outside of itself": (columns(COLUMN.replace('"last":106', '"last":160')), "has a last outside", {}),
+    "a column whose mean is none": (columns(COLUMN.replace("98.2", "198.2")), "has a mean outside", {}),
+    "a column without a value that has one": (columns(COLUMN.replace('"count":5', '"count":0')), "schema of column", {}),
+    "a column with a value that has none": (columns(EMPTY.replace('"count":0', '"count":1')), "schema of column", {}),
     "a bye of another run": (swap(11, '"run":"r1"', '"run":"r2"'), "another run", {}),
     "a missing bye": (GOOD[:-1], "ends without a bye", {"expect_bye": True}),
     "stats of the future": (swap(1, '"as_of":2', '"as_of":3'), "as of 3", {}),
@@ -318,7 +337,7 @@ def documentation_problems():
     path = pathlib.Path(__file__).parents[2] / "docs/wire-format.md"
     sections = dict(section.split("\n", 1) for section in path.read_text(encoding="utf-8").split("\n## ")[1:])
     for name in sorted(validate_lines.VALIDATORS):
-        text = sections[{"data": "Data events", "refusal": "Errors of one connection"}.get(name, name)]
+        text = sections[{"data": "Data events", "refusal": "Errors of one connection", "column": "Columns of a series"}.get(name, name)]
         if name in validate_lines.NUMBERED | {"data"}:
             text += sections["Rules for every line"]  # what lines of a fleet end with
         schema = validate_lines.SCHEMA["$defs"][name]

@@ -49,6 +49,14 @@ package struct BoardWindow: Sendable, Equatable {
     /// The trend that the agent saw in the values, if any.
     package var trend: String?
 
+    package init(
+        start: Timestamp, width: Int64, last: Double, count: Int, minimum: Double, maximum: Double, mean: Double,
+        revision: Int = 0, band: String? = nil, trend: String? = nil
+    ) {
+        (self.start, self.width, self.last, self.count) = (start, width, last, count)
+        (self.minimum, self.maximum, self.mean) = (minimum, maximum, mean)
+        (self.revision, self.band, self.trend) = (revision, band, trend)
+    }
 }
 
 extension BoardWindow {
@@ -90,7 +98,7 @@ extension BoardWindow {
     }
 
     /// Merges a window that is within the same wider one and starts no earlier.
-    mutating func absorb(_ later: BoardWindow) {
+    package mutating func absorb(_ later: BoardWindow) {
         // A weighted mean, not a sum, so that nothing overflows; clamped to the extremes in case of rounding.
         let weight = Double(later.count) / (Double(count) + Double(later.count))
         minimum = Swift.min(minimum, later.minimum)

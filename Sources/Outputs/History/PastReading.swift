@@ -11,12 +11,16 @@ package struct PastReading: Sendable {
         case after(Int, run: String)
         /// From the first line of this time or later (nil: the oldest), up to `until`, exclusive.
         case time(Timestamp?, until: Timestamp?)
+        /// The columns of a series, from all that the journal has when the reading begins.
+        case columns(ColumnQuery)
     }
 
     /// The result of a step.
     package enum Step: Sendable, Equatable {
         /// The reader's next bytes: whole lines, behind a `hello` and `stats` where a run begins; may be empty.
         case bytes([UInt8])
+        /// The last of the requested columns, and the answer's `bye`.
+        case last([UInt8])
         /// The journal has nothing, or nothing more, or cannot be read.
         case end(JournalFault?)
     }
@@ -26,6 +30,8 @@ package struct PastReading: Sendable {
         /// Counts the newest lines backwards from here, until `left` bytes are used up.
         case measuring(behind: JournalPlace?, left: Int)
         case reading
+        /// The rest of the columns, and the last line's run.
+        case columns(ColumnQuery, run: String)
     }
 
     private let start: Start
@@ -39,6 +45,8 @@ package struct PastReading: Sendable {
     private var high: JournalPlace?
     /// The bytes of successive lines that are later than the requested time: after a page of them, the reading ends.
     package private(set) var overBytes = 0
+    /// The last column, as far as it was read.
+    private var column: Column?
     /// The journal's number of the current run.
     private var runNumber: Int64?
     /// Whether lines before the next one were dropped because of `most`.
@@ -78,19 +86,28 @@ package struct PastReading: Sendable {
     package mutating func advance(_ history: any LineHistory, at time: Timestamp) -> Step {
         do throws(JournalFault) {
             switch phase {
-            case .beginning: return try begin(history)
+            case .beginning: return try begin(history, time)
             case .measuring(let rowID, let left):
                 try measure(history, behind: rowID, left)
                 return .bytes([])
             case .reading: return try read(history, time)
+            case .columns(let query, let run): return try readColumns(history, query, run, time)
             }
         } catch {
             return .end(error)
         }
     }
 
-    private mutating func begin(_ history: any LineHistory) throws(JournalFault) -> Step {
+    private mutating func begin(_ history: any LineHistory, _ time: Timestamp) throws(JournalFault) -> Step {
         switch start {
+        case .columns(var query):
+            guard let page = try history.page(JournalQuery(isReversed: true), behind: nil, bytes: 1) else {
+                return .end(JournalFault(.disk, "there is nothing in it yet"))
+            }
+            let last = page.sequences.upperBound
+            query.last = page.last
+            phase = .columns(query, run: page.run.name)
+            return .bytes(try greeting(page, first: last.addingSaturated(1), through: last, time))
         case .after(let sequence, let run):
             // Looks up the next line: the run may begin with it, and have no row id for the one before.
             guard let next = try history.rowID(of: sequence.addingSaturated(1), in: run) else { return .end(nil) }
@@ -141,6 +158,33 @@ package struct PastReading: Sendable {
         }
     }
 
+    private mutating func readColumns(
+        _ history: any LineHistory, _ query: ColumnQuery, _ run: String, _ time: Timestamp
+    ) throws(JournalFault) -> Step {
+        let page = try history.columns(query)
+        var lines: [UInt8] = []
+        func add(_ column: Column?) {
+            lines += column?.line(of: query.series, source: query.source, time: time) ?? []
+        }
+        for part in page.columns {
+            if column?.start == part.start {
+                column?.absorb(part)
+            } else {
+                add(column)
+                column = part
+            }
+        }
+        if let next = page.next {
+            var query = query
+            query.from = next
+            phase = .columns(query, run: run)
+            return .bytes(framed(lines))
+        }
+        add(column)
+        lines += ControlLine.bye(time: time, run: run, lastSequence: end ?? 0, reason: "until", oldest: page.oldest)
+        return .last(framed(lines))
+    }
+
     private mutating func read(_ history: any LineHistory, _ time: Timestamp) throws(JournalFault) -> Step {
         // Behind it, a `gap` may report missing lines up to an existing one.
         let isBehind = low.flatMap { low in high.map { low >= $0 } } ?? false
@@ -167,7 +211,7 @@ package struct PastReading: Sendable {
                 lastBeforeMissing = first > 1 ? 0 : nil
             }
             runNumber = page.run.number
-            try bytes += greeting(page, first: first, history, time)
+            try bytes += greeting(page, first: first, through: last(page, history), time)
         }
         let id = EventFraming.idField(page.run.name)
         isCut = false
@@ -192,7 +236,7 @@ package struct PastReading: Sendable {
         guard let page = try lastPage(of: next.run, history), page.sequences.upperBound >= next.sequence else {
             return []
         }
-        var bytes = try greeting(page, first: next.sequence, history, time)
+        var bytes = try greeting(page, first: next.sequence, through: last(page, history), time)
         addGap(through: page.sequences.upperBound, time, to: &bytes)
         return bytes
     }
@@ -208,17 +252,24 @@ package struct PastReading: Sendable {
 
     // MARK: Lines
 
+    /// Returns the sequence number of the last line of a page's run.
+    private func last(_ page: JournalPage, _ history: any LineHistory) throws(JournalFault) -> Int {
+        max(page.sequences.upperBound, try lastPage(of: page.run.name, history)?.sequences.upperBound ?? 0)
+    }
+
     /// Returns the `hello` and `stats` of a page's run for this reader.
     private mutating func greeting(
-        _ page: JournalPage, first: Int, _ history: any LineHistory, _ time: Timestamp
+        _ page: JournalPage, first: Int, through last: Int, _ time: Timestamp
     ) throws(JournalFault) -> [UInt8] {
-        let last = max(page.sequences.upperBound, try lastPage(of: page.run.name, history)?.sequences.upperBound ?? 0)
         end = last
         let greeting = page.run.greeting(
             at: time, isFiltered: filter != nil, from: first, to: last.addingSaturated(1), page.stats)
         guard let greeting else { throw JournalFault(.corrupt, "the beginning of a run makes no sense") }
-        return form == .events ? EventFraming.events(of: greeting) : greeting
+        return framed(greeting)
     }
+
+    /// Lines without a number, as the reader gets them.
+    private func framed(_ lines: [UInt8]) -> [UInt8] { form == .events ? EventFraming.events(of: lines) : lines }
 
     /// Adds a line of a page if it is new and was requested; a `gap` before it reports missing lines, which include
     /// invalid ones.
@@ -260,8 +311,7 @@ package struct PastReading: Sendable {
 
     private func gap(through last: Int, _ time: Timestamp) -> [UInt8] {
         guard let next else { return [] }
-        let line = ControlLine.gap(time: time, missing: next.sequence...last, reason: "journal")
-        return form == .events ? EventFraming.events(of: line) : line
+        return framed(ControlLine.gap(time: time, missing: next.sequence...last, reason: "journal"))
     }
 
     /// Leaves the journal at its end, for the log, which reports what it lacks of its own run.

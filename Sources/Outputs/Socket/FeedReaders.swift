@@ -72,6 +72,12 @@ package final class FeedReaders: @unchecked Sendable {
         return isLeaving ? "the feed is about to end" : "there are \(most) readers already; try again later"
     }
 
+    /// Why a request cannot be met here; nil when it can.
+    package func refusal(of terms: ReaderRequest.Terms) -> Failure? {
+        guard terms.columns != nil, history == nil else { return nil }
+        return Failure(.protocol, "there is no journal (--journal) with columns of a series")
+    }
+
     /// Applies other limits; present readers stay even if they exceed them.
     package func change(to limits: ReaderLimits) {
         stall = limits.stall

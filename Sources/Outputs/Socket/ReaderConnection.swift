@@ -279,7 +279,9 @@ final class ReaderConnection: @unchecked Sendable {
         if line.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { return }
         do throws(Failure) {
             switch try ReaderRequest.parse(line) {
-            case .terms(let terms): answers.append(.terms(terms))
+            case .terms(let terms):
+                if let refusal = readers.refusal(of: terms) { throw refusal }
+                answers.append(.terms(terms))
             case .poll(let source, let request):
                 if let refusal = readers.polls.assumeIsolated({ $0.requestPoll(of: source, request) }) {
                     throw Failure(.protocol, refusal.reason)

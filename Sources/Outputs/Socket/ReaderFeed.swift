@@ -283,6 +283,7 @@ final class ReaderFeed: @unchecked Sendable {
     /// What is asked for that the log does not have.
     private func reading(_ terms: ReaderRequest.Terms) -> PastReading? {
         guard history != nil else { return nil }
+        if let columns = terms.columns { return PastReading(from: .columns(columns), filter, as: form) }
         let start: PastReading.Start
         switch terms.start {
         case .oldest, .newest: return nil
@@ -322,6 +323,7 @@ final class ReaderFeed: @unchecked Sendable {
                 store.assumeIsolated { $0.sendAway(self.reader) }
             }
             return bytes.isEmpty ? .again : .bytes(greetedFirst(bytes))
+        case .answered(_, .last(let bytes)): return .last(bytes)
         case .answered(_, .end(let fault?)) where terms.until != nil:
             // An answer that ends is taken for all there is.
             position = .log

@@ -1,9 +1,11 @@
 package import Feed
+package import Journal
 package import Reactor
 
 /// A request of a socket's reader, as a line of JSON: `{"since":41,"run":"…"}`, `{"replay":false}`,
-/// `{"types":["latency"],"sources":["fact"]}`, `{"from":"…","until":"…"}`, `{"poll":"fact"}`,
-/// `{"poll":"fibonacci","n":500}` or `{"forget":"web1"}`. See docs/wire-format.md.
+/// `{"types":["latency"],"sources":["fact"]}`, `{"from":"…","until":"…"}`, the same with `"sources":["fact"]`,
+/// `"series":"fact"` and `"width":60`, `{"poll":"fact"}`, `{"poll":"fibonacci","n":500}` or `{"forget":"web1"}`. See
+/// docs/wire-format.md.
 package enum ReaderRequest: Sendable, Equatable {
     /// New terms for the connection, answered by a new `hello`.
     case terms(Terms)
@@ -21,6 +23,8 @@ package enum ReaderRequest: Sendable, Equatable {
         package var until: Timestamp?
         /// Whether it asked for the kept lines, or for none; nil for the usual.
         package var kept: Bool?
+        /// The series whose columns it asks for instead of lines.
+        package var columns: ColumnQuery?
 
         package init() {}
 
@@ -55,6 +59,12 @@ package enum ReaderRequest: Sendable, Equatable {
     private static let longestFilter = 16 << 10
     /// The longest text, in bytes.
     private static let longestText = 256
+    /// The same of a series: its key has up to 1,024 bytes.
+    private static let longestSeries = 2_048
+    // Bound: columns of an answer from the journal | 2,000, one line each | the request is refused
+    private static let mostColumns = 2_000
+    /// The greatest width of a column, in seconds: a leap year.
+    private static let mostWidth = 366 * 86_400
 
     /// The terms of a request in any notation; checked by `terms`.
     package struct Wish: Sendable {
@@ -66,6 +76,9 @@ package enum ReaderRequest: Sendable, Equatable {
         package var from: Timestamp?
         package var until: Timestamp?
         package var kept: Bool?
+        package var series: String?
+        /// In seconds.
+        package var width: Int?
 
         package init() {}
 
@@ -99,7 +112,26 @@ package enum ReaderRequest: Sendable, Equatable {
                 }
                 terms.filter = filter
             }
+            terms.columns = try columns()
             return terms
+        }
+
+        private func columns() throws(Failure) -> ColumnQuery? {
+            guard series != nil || width != nil else { return nil }
+            guard let series, let width, let from, let until, let sources, sources.count == 1, types == nil else {
+                throw wrong(
+                    "\"series\" and \"width\" go together, with \"from\", \"until\" and one of \"sources\", and without "
+                        + "\"types\"")
+            }
+            guard series.utf8.count <= longestSeries else { throw tooLong("series", longestSeries) }
+            guard 1...mostWidth ~= width else { throw wrong("\"width\" takes whole seconds from 1 to \(mostWidth)") }
+            let query = ColumnQuery(
+                of: series, source: sources[0], width: Int64(width) * 1_000_000, from: from, until: until)
+            let last = Window.index(of: until - .microseconds(1), width: query.width)
+            guard last - Window.index(of: from, width: query.width) < mostColumns else {
+                throw wrong("\"width\" makes more than \(mostColumns) columns of that time")
+            }
+            return query
         }
     }
 
@@ -125,6 +157,8 @@ package enum ReaderRequest: Sendable, Equatable {
             case "sources": wish.sources = try names(member.value, key)
             case "from": wish.from = try time(try text(member.value, key), key)
             case "until": wish.until = try time(try text(member.value, key), key)
+            case "series": wish.series = try text(member.value, key, atMost: longestSeries)
+            case "width": wish.width = try integer(member.value, key)
             case "poll": poll = try text(member.value, key)
             case "n": n = try digits(member.value, key)
             case "forget": forget = try text(member.value, key)
@@ -184,7 +218,9 @@ package enum ReaderRequest: Sendable, Equatable {
 
     private static func wrong(_ message: String) -> Failure { Failure(.protocol, message) }
 
-    private static func tooLong(_ key: String) -> Failure { wrong("\"\(key)\" is longer than \(longestText) bytes") }
+    private static func tooLong(_ key: String, _ most: Int = longestText) -> Failure {
+        wrong("\"\(key)\" is longer than \(most) bytes")
+    }
 
     private static func integer(_ value: JSONDocument, _ key: String) throws(Failure) -> Int {
         guard value.kind == .number,
@@ -203,10 +239,12 @@ package enum ReaderRequest: Sendable, Equatable {
         return number
     }
 
-    private static func text(_ value: JSONDocument, _ key: String) throws(Failure) -> String {
+    private static func text(
+        _ value: JSONDocument, _ key: String, atMost most: Int = longestText
+    ) throws(Failure) -> String {
         guard value.kind == .string else { throw wrong("\"\(key)\" takes a string") }
         let bytes = try value.string(at: .root)
-        guard bytes.count <= longestText else { throw tooLong(key) }
+        guard bytes.count <= most else { throw tooLong(key, most) }
         return String(decoding: bytes, as: UTF8.self)
     }
 

@@ -18,6 +18,9 @@ struct JournalPast: PastFeed {
         while true {
             switch try await history.step(&reading) {
             case .bytes(let bytes): guard await receive(bytes) else { return }
+            case .last(let bytes):
+                _ = await receive(bytes)
+                return
             case .end(let fault?): throw PastFailure(fault.reason)
             case .end:
                 let run = await store.run

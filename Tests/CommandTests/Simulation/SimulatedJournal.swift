@@ -281,5 +281,7 @@ final class SimulatedJournal: @unchecked Sendable {  // touched on one loop only
         ) throws(JournalFault) -> JournalPage? {
             try enter().page(query, behind: rowID, bytes: bytes)
         }
+
+        func columns(_ query: ColumnQuery) throws(JournalFault) -> ColumnPage { try enter().columns(query) }
     }
 }

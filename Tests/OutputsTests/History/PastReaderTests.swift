@@ -110,6 +110,69 @@ import Testing
         return try PastReadingTests.summary(bytes)
     }
 
+    /// Columns of the journal's lines, and nothing of the log's: what a view has of these lies behind `last_seq`.
+    @Test func columnsAreTheJournalsAndSayUpToWhichLine() async throws {
+        try await Self.withStage { stage in
+            stage.history.begin("r1")
+            await stage.publish(50) { $0 <= 40 }
+            let time = { (seconds: Int) in
+                var text = TimestampText()
+                let time = FeedStage.start + .seconds(seconds)
+                return String(decoding: LineWriter.bytes(atMost: 64) { text.write(time, to: &$0) }, as: UTF8.self)
+            }
+            let request =
+                #"{"from":\#(time(-100)),"until":\#(time(100)),"sources":["fact"],"series":"fact","width":10}"#
+            let (reader, hello) = try await stage.ask(request)
+            #expect(hello.filtered && hello.run == "r1" && hello.nextSeq == 41)
+            _ = try await reader.line()
+            let line = try await reader.line()
+            let column = try #require(line.flatMap { Column($0[...]) })
+            #expect(column.values?.count == 40 && column.errors == 0 && column.gaps == 0)
+            guard case .bye(let bye)? = try await reader.next()?.body else {
+                Issue.record("no bye")
+                return
+            }
+            #expect(bye.lastSeq == 40 && bye.run == "r1")
+            #expect(try await reader.line() == nil)
+        }
+    }
+
+    @Test func whoLeavesEndsTheReadingOfColumns() async throws {
+        try await Self.withStage { stage in
+            stage.history.begin("r1")
+            stage.history.add(1...10_000)
+            stage.history.mostCounted = 1
+            let request =
+                #"{"from":"2000-01-01T00:00:00Z","until":"2030-01-01T00:00:00Z","sources":["fact"],"series":"fact","width":31622400}"#
+            let (reader, _) = try await stage.ask(request)
+            let pages = stage.history.pages
+            reader.stream.close()
+            try await stage.feed.loop.sleep(for: .seconds(10))
+            #expect(stage.history.pages < pages + 100)
+        }
+    }
+
+    @Test func columnsWithoutAJournalAreRefused() async throws {
+        try await withLoop(virtual: true) { loop in
+            let feed = await FeedStage(on: loop)
+            try await feed.serving { _ in
+                let reader = try feed.connect()
+                try await reader.skip(2)
+                let request =
+                    #"{"from":"2026-01-01T00:00:00Z","until":"2026-01-02T00:00:00Z","sources":["fact"],"series":"fact","width":60}"#
+                try await reader.ask(request)
+                guard case .refusal(let failure)? = try await reader.next()?.body else {
+                    Issue.record("no refusal")
+                    return
+                }
+                #expect(failure == Failure(.protocol, "there is no journal (--journal) with columns of a series"))
+                // Nothing else has changed.
+                await feed.publish()
+                #expect(try await reader.next()?.seq == 1)
+            }
+        }
+    }
+
     @Test func whatTheLogHasLetGoOfComesFromTheJournal() async throws {
         try await Self.withStage { stage in
             stage.history.begin("r1")

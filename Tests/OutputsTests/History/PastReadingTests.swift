@@ -21,12 +21,99 @@ import Testing
         for _ in 0..<10_000 {
             switch reading.advance(history, at: time) {
             case .bytes(let more): bytes += more
+            case .last(let more): return bytes + more
             case .end(let fault?): throw fault
             case .end: return bytes
             }
         }
         Issue.record("no end")
         return bytes
+    }
+
+    // MARK: Columns
+
+    private static func columns(
+        _ history: MemoryHistory, width: Int64 = 10, from: Int = 0, until: Int = 1_000, as form: ReaderForm = .lines
+    ) throws -> [UInt8] {
+        let (from, until) = (FeedStage.start + .seconds(from), FeedStage.start + .seconds(until))
+        let query = ColumnQuery(of: "fact", source: "fact", width: width * 1_000_000, from: from, until: until)
+        return try read(
+            history, .columns(query), LineFilter(types: nil, sources: ["fact"], from: from, until: until), as: form)
+    }
+
+    @Test func columnsAreThoseOfAllLinesHoweverManyAreReadAtOnce() throws {
+        let history = MemoryHistory()
+        history.begin("A")
+        history.add(1...10)
+        history.begin("B")
+        history.add(1...100, from: FeedStage.start + .seconds(5))
+        history.addGap(101...120, at: FeedStage.start + .seconds(50))
+        for (count, pages) in [(1, 98...106), (3, 33...40), (16, 7...9), (1_000, 2...2)] {
+            history.mostCounted = count
+            let before = history.pages
+            let lines = try Self.columns(history, from: 3, until: 100).split(separator: 0x0A)
+            #expect(pages ~= history.pages - before, "\(history.pages - before)")
+            guard case .hello(let hello) = try LineDecoder.decode(lines[0]).body,
+                case .bye(let bye) = try LineDecoder.decode(lines[lines.count - 1]).body
+            else {
+                Issue.record("no hello or no bye")
+                return
+            }
+            #expect(hello.run == "B" && hello.filtered && hello.firstSeq == 121 && hello.nextSeq == 121)
+            #expect(bye.run == "B" && bye.lastSeq == 120 && bye.reason == "until" && bye.oldest == FeedStage.start)
+            let columns = lines.dropFirst(2).dropLast().compactMap { Column($0) }
+            #expect(columns.count == 10 && columns.map { $0.values?.count } == [12] + Array(repeating: 10, count: 9))
+            #expect(columns.map(\.gaps) == [0, 0, 0, 0, 0, 1, 0, 0, 0, 0])
+            #expect(columns.map { $0.start - FeedStage.start } == (0..<10).map { .seconds($0 * 10) })
+        }
+    }
+
+    /// Others come while it is read.
+    @Test func columnsHaveNoLineThatCameLater() throws {
+        let history = MemoryHistory()
+        history.begin("A")
+        history.add(1...100)
+        let (from, until) = (FeedStage.start, FeedStage.start + .seconds(100))
+        let query = ColumnQuery(of: "fact", source: "fact", width: 100_000_000, from: from, until: until)
+        var reading = PastReading(from: .columns(query), nil, as: .lines)
+        var bytes: [UInt8] = []
+        for sequence in 101..<1_000 {
+            history.add(sequence...sequence, from: FeedStage.start + .seconds(99))
+            switch reading.advance(history, at: Self.time) {
+            case .bytes(let more): bytes += more
+            case .last(let more):
+                let columns = (bytes + more).split(separator: 0x0A).compactMap { Column($0) }
+                // The first one came before the reading began.
+                #expect(columns.map { $0.values?.count } == [101])
+                return
+            case .end(let fault):
+                Issue.record("\(fault?.reason ?? "")")
+                return
+            }
+        }
+        Issue.record("no end")
+    }
+
+    @Test func columnsAreEventsToo() throws {
+        let history = MemoryHistory()
+        history.begin("A")
+        history.add(1...20)
+        let text = String(decoding: try Self.columns(history, as: .events), as: UTF8.self)
+        let lines = text.split(separator: "\n")
+        #expect(lines.count == 5 && lines.allSatisfy { $0.hasPrefix("data: {\"type\":") })
+    }
+
+    @Test func columnsOfAnEmptyOrAFaultyJournalAreNone() throws {
+        #expect(throws: JournalFault(.disk, "there is nothing in it yet")) { try Self.columns(MemoryHistory()) }
+        let history = MemoryHistory()
+        history.begin("A")
+        history.add(1...100)
+        history.failsAfter = 3
+        #expect(throws: JournalFault(.disk, "no disk")) { try Self.columns(history) }
+        // A time without a line has no columns.
+        history.failsAfter = nil
+        let lines = try Self.columns(history, from: 2_000, until: 3_000).split(separator: 0x0A)
+        #expect(lines.count == 3)
     }
 
     /// Its journal has the rest of a run only.

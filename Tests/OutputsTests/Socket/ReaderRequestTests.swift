@@ -1,4 +1,5 @@
 import Feed
+import Journal
 import Outputs
 import TestSupport
 import Testing
@@ -27,7 +28,31 @@ import Testing
         return .terms(terms)
     }
 
+    private static func columns(_ series: String, _ source: String, width seconds: Int64) -> ReaderRequest {
+        guard case .terms(var terms) = times("2026-11-22T08:30:00Z", "2026-11-22T08:40:00Z"), let until = terms.until,
+            case .time(let from?) = terms.start
+        else { return .forget(agent: "") }
+        terms.filter = LineFilter(types: nil, sources: [source], from: from, until: until)
+        terms.columns = ColumnQuery(
+            of: series, source: source, width: seconds * 1_000_000, from: from, until: until)
+        return .terms(terms)
+    }
+
+    /// A request for columns of ten minutes with these members.
+    private static func asked(_ members: String) -> String {
+        #"{"from":"2026-11-22T08:30:00Z","until":"2026-11-22T08:40:00Z"\#(members)}"#
+    }
+
     static let good: [(String, ReaderRequest)] = [
+        (asked(#","sources":["s"],"series":"s/é","width":1"#), columns("s/é", "s", width: 1)),
+        (
+            asked(#","sources":["s"],"series":"latency:s","width":31622400"#),
+            columns("latency:s", "s", width: 31_622_400)
+        ),
+        (
+            asked(#","sources":["s"],"series":"\#(String(repeating: "x", count: 2_048))","width":60"#),
+            columns(String(repeating: "x", count: 2_048), "s", width: 60)
+        ),
         (#"{"since":0}"#, terms(.after(0, run: nil))),
         (#"{"since":9223372036854775807}"#, terms(.after(.max, run: nil))),
         (#"{"since":41,"run":"ab12"}"#, terms(.after(41, run: "ab12"))),
@@ -118,11 +143,53 @@ import Testing
             (#"{"until":"2026-11-22T08:30:00Z","replay":false}"#, "neither"),
             (#"{"from":"2026-11-22T08:30:00Z","until":"2026-11-22T08:30:00Z"}"#, "later"),
             (#"{"from":"\#(String(repeating: "2", count: 300))"}"#, "256"),
+            (asked(#","sources":["s"],"series":"s","width":0"#), "from 1 to 31622400"),
+            (asked(#","sources":["s"],"series":"s","width":31622401"#), "from 1 to 31622400"),
+            (asked(#","sources":["s"],"series":"s","width":9223372036854775807"#), "from 1 to 31622400"),
+            (asked(#","sources":["s"],"series":"s","width":-1"#), "width"),
+            (asked(#","sources":["s"],"series":"s","width":1.5"#), "width"),
+            (asked(#","sources":["s"],"series":"s","width":1e400"#), "width"),
+            (asked(#","sources":["s"],"series":"s","width":"60""#), "width"),
+            (asked(#","sources":["s"],"series":"s","width":null"#), "width"),
+            (asked(#","sources":["s"],"series":"s""#), "go together"),
+            (asked(#","sources":["s"],"width":60"#), "go together"),
+            (asked(#","series":"s","width":60"#), "go together"),
+            (asked(#","sources":["s","t"],"series":"s","width":60"#), "go together"),
+            (asked(#","sources":[],"series":"s","width":60"#), "go together"),
+            (asked(#","sources":["s"],"types":["s"],"series":"s","width":60"#), "go together"),
+            (asked(#","sources":["s"],"series":7,"width":60"#), "series"),
+            (asked(#","sources":["s"],"series":"s","width":60,"since":1"#), "neither"),
+            (asked(#","sources":["s"],"series":"s","width":60,"kept":true"#), "neither"),
+            (asked(#","sources":["s"],"series":"\#(String(repeating: "x", count: 2_049))","width":60"#), "2048"),
+            (#"{"sources":["s"],"series":"s","width":60}"#, "go together"),
+            (#"{"since":1,"sources":["s"],"series":"s","width":60}"#, "go together"),
+            (#"{"from":"2026-11-22T08:30:00Z","sources":["s"],"series":"s","width":60}"#, "go together"),
+            (#"{"until":"2026-11-22T08:30:00Z","sources":["s"],"series":"s","width":60}"#, "go together"),
+            (
+                #"{"from":"2026-11-22T08:30:00Z","until":"2026-11-22T09:03:20.000001Z","sources":["s"],"series":"s","width":1}"#,
+                "2000 columns"
+            ),
+            (
+                #"{"from":"0000-01-01T00:00:00Z","until":"9999-12-31T23:59:59Z","sources":["s"],"series":"s","width":31622400}"#,
+                "2000 columns"
+            ),
+            (#"{"poll":"s","width":1}"#, "alone"), (#"{"forget":"s","width":1}"#, "alone"),
         ])
     func refuses(text: String, word: String) throws {
         let failure = try #require(throws: Failure.self) { try Self.parse(text) }
         #expect(failure.code == .protocol && failure.message.contains(word), "\(failure.message)")
         #expect(failure.message.utf8.count < 500)
+    }
+
+    /// As many as there may be, however they lie.
+    @Test func takesTwoThousandColumns() throws {
+        for (from, until) in [
+            ("08:30:00", "09:03:20"), ("08:30:00.5", "09:03:19.5"), ("08:30:00.999999", "09:03:19.000001"),
+        ] {
+            let request =
+                #"{"from":"2026-11-22T\#(from)Z","until":"2026-11-22T\#(until)Z","sources":["s"],"series":"s","width":1}"#
+            _ = try Self.parse(request)
+        }
     }
 
     @Test(arguments: good)

@@ -109,5 +109,7 @@ package struct Line: Sendable, Equatable {
         /// The last sequence number of the run; 0 if it had none, nil if the line does not say.
         package var lastSeq: Int?
         package var reason: String?
+        /// The time of the journal's oldest line, after columns of it.
+        package var oldest: Timestamp?
     }
 }

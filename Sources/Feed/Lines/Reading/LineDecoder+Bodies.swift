@@ -143,6 +143,7 @@ extension Line.Bye {
         run = members.value(.run) == nil ? nil : try members.runName()
         lastSeq = try members.intIfAny(.lastSeq)
         reason = try members.stringIfAny(.reason)
+        oldest = try? members.timeIfAny(.oldest)
     }
 }
 

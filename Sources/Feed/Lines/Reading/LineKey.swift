@@ -18,7 +18,7 @@ enum LineKey: UInt8, CaseIterable {
     case moreEndpoints, moreSources
     case lastRun, ended, durableSeq, journalFirstSeq
     case agent, originRun, originSeq, originStream, fleet, stalled, future, heard, skewMs, lost
-    case line, keptSeq, keptDropped, retryAt, answeredAt, rows, word
+    case line, keptSeq, keptDropped, retryAt, answeredAt, rows, word, oldest
 
     /// The number of keys; raw values are less.
     static let keyCount = allCases.count

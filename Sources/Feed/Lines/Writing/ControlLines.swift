@@ -46,7 +46,7 @@ package struct AgentIdentity: Sendable, Equatable {
 /// The lines without a sequence number, which belong to one connection: `hello`, `stats`, `gap`, `bye`, and some
 /// errors.
 package enum ControlLine {
-    private static func line(
+    static func line(
         _ type: StaticString, _ time: Timestamp, atMost most: Int, _ body: (inout LineWriter) -> Void
     ) -> [UInt8] {
         LineWriter.bytes(atMost: most) { writer in
@@ -266,11 +266,16 @@ package enum ControlLine {
     }
 
     /// The last line of a connection that ends normally.
-    package static func bye(time: Timestamp, run: String, lastSequence: Int, reason: String) -> [UInt8] {
+    ///
+    /// - Parameter oldest: the time of the journal's oldest line, after columns of it.
+    package static func bye(
+        time: Timestamp, run: String, lastSequence: Int, reason: String, oldest: Timestamp? = nil
+    ) -> [UInt8] {
         line("bye", time, atMost: 256 + LineWriter.mostEscaped(run.utf8.count + reason.utf8.count)) { writer in
             writer.string("run", run)
             writer.integer("last_seq", lastSequence)
             writer.string("reason", reason)
+            writer.time("oldest", oldest)
         }
     }
 }

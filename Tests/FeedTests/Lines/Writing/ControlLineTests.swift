@@ -259,6 +259,80 @@ import Testing
             Issue.record("\(line)")
             return
         }
-        #expect(bye.run == "ab-12" && bye.lastSeq == 91 && bye.reason == text)
+        #expect(bye.run == "ab-12" && bye.lastSeq == 91 && bye.reason == text && bye.oldest == nil)
+        let columns = ControlLine.bye(time: time, run: "ab-12", lastSequence: 91, reason: text, oldest: time)
+        guard case .bye(let end) = try decode(columns).body else {
+            Issue.record("no bye")
+            return
+        }
+        #expect(end.oldest == time)
+    }
+
+    @Test(arguments: ["fact/pi", "", LineEncoderTests.hostile])
+    func writesAColumn(text: String) throws {
+        let start = Timestamp(seconds: 1_735_786_980)
+        let values = BoardWindow(
+            start: start, width: 60_000_000, last: 3, count: 5, minimum: -1e308, maximum: 1e308, mean: 2.5)
+        for column in [
+            Column(start: start, width: 60_000_000, values: values, errors: 2, gaps: 1),
+            Column(start: start, width: 86_400_000_000, errors: 1),
+            Column(start: Timestamp(seconds: -60), width: 60_000_000, gaps: .max),
+        ] {
+            let bytes = column.line(of: text, source: text, time: time)
+            #expect(bytes.last == 0x0A && bytes.count { $0 == 0x0A } == 1)
+            #expect(try LineSchema().faults(of: bytes).filter { column.values != nil || !$0.contains("no \"") } == [])
+            #expect(Column(bytes[...]) == column)
+            let tree = JSONTree(try JSONMinifier.minify(bytes[...]))
+            #expect(tree.find("/series")?.text == text && tree.find("/source")?.text == text)
+            // No reader that does not know it takes it for a window of the feed.
+            #expect(throws: LineFault.self) { try LineDecoder.decode(bytes[...]) }
+        }
+    }
+
+    @Test(arguments: [
+        (#""count":5"#, #""count":-1"#), (#""count":5"#, #""count":1.5"#), (#""seconds":60"#, #""seconds":0"#),
+        (#""last":3"#, #""last":9"#), (#""last":3"#, #""last":null"#), (#""min":1,"#, ""),
+        (#""mean":2"#, #""mean":"2""#),
+        (#""type""#, #""seq":1,"type""#), (#""errors":0"#, #""errors":-1"#), ("window", "wind"), ("}", ""),
+        (#""seconds":60"#, #""seconds":1e300"#), (#","gaps":0"#, ""),
+        ("12:00:00.000000Z\",\"seconds", "noon\",\"seconds"),
+    ])
+    func readsNoColumnThatMakesNoSense(part: String, instead: String) {
+        let line =
+            #"{"type":"window","time":"2026-03-01T12:00:00.000000Z","source":"s","series":"s","#
+            + #""start":"2026-03-01T12:00:00.000000Z","seconds":60,"last":3,"count":5,"min":1,"max":4,"mean":2,"#
+            + #""errors":0,"gaps":0}"#
+        #expect(Column(Array(line.utf8)[...]) != nil)
+        #expect(line.contains(part))
+        #expect(Column(Array(line.replacing(part, with: instead).utf8)[...]) == nil)
+    }
+
+    @Test func aMeanIsWithinItsColumn() {
+        let line =
+            #"{"type":"window","time":"2026-03-01T12:00:00.000000Z","source":"s","series":"s","#
+            + #""start":"2026-03-01T12:00:00.000000Z","seconds":60,"last":3,"count":5,"min":1,"max":4,"mean":4.1,"#
+            + #""errors":0,"gaps":0}"#
+        #expect(Column(Array(line.utf8)[...])?.values?.mean == 4)
+    }
+
+    @Test func partsOfAColumnAreOneColumn() {
+        func part(_ values: [Double], _ errors: Int, _ gaps: Int) -> Column {
+            var column = Column(start: time, width: 60_000_000, errors: errors, gaps: gaps)
+            for value in values {
+                let one = BoardWindow(
+                    start: time, width: 60_000_000, last: value, count: 1, minimum: value, maximum: value, mean: value)
+                column.absorb(Column(start: time, width: 60_000_000, values: one))
+            }
+            return column
+        }
+        for (first, second) in [([3.0, 9], [1.0, 2]), ([], [1, 2]), ([3, 9], []), ([], [])] {
+            var column = part(first, 1, 2)
+            column.absorb(part(second, 3, 4))
+            let all = first + second
+            #expect(column.errors == 4 && column.gaps == 6 && column.values?.count ?? 0 == all.count)
+            #expect(column.values?.last == all.last && column.values?.minimum == all.min())
+            #expect(column.values?.maximum == all.max())
+            #expect(column.values.map { abs($0.mean - all.reduce(0, +) / Double(all.count)) < 1e-9 } != false)
+        }
     }
 }
