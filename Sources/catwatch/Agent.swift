@@ -280,7 +280,7 @@ actor Agent {
 
     /// The source of older lines for the view: this agent's journal, or the attached agent's.
     private var past: (any PastFeed)? {
-        if let history { return JournalPast(history: history, store: store, wall: platform.wall) }
+        if let history { return JournalPast(history: history) }
         // Over HTTP the view cannot ask for older lines.
         guard case .socket(let path)? = passedOn?.place else { return nil }
         return AgentPast(on: loop) { [platform] in LoopBound(try platform.attach(path).stream) }

@@ -18,7 +18,8 @@ import Testing
     private struct Other: Error {}
 
     private static let request = PastRequest(
-        source: "a\"b", from: Timestamp(seconds: 1_772_366_400), until: Timestamp(seconds: 1_772_366_700))
+        series: "a\"b/\u{1}", source: "a\"b", width: 60, from: Timestamp(seconds: 1_772_366_400),
+        until: Timestamp(seconds: 1_772_366_700))
 
     /// Asks an agent of which `body` is the other end; what came is wanted up to so many bytes.
     private static func ask(
@@ -58,7 +59,8 @@ import Testing
             let buffer = ReadBuffer()
             let count = try agent.read(into: buffer.memory) ?? 0
             let line =
-                #"{"from":"2026-03-01T12:00:00.000000Z","until":"2026-03-01T12:05:00.000000Z","sources":["a\"b"]}"#
+                #"{"from":"2026-03-01T12:00:00.000000Z","until":"2026-03-01T12:05:00.000000Z","sources":["a\"b"],"#
+                + #""series":"a\"b/\u0001","width":60}"#
             #expect(String(decoding: buffer.memory[..<count], as: UTF8.self) == line + "\n")
             for piece in ["one\n", "two", "\nthree"] {
                 #expect(!taken.hasEnded)

@@ -7,32 +7,22 @@ import Testing
 
 @Suite(.limited) struct PastSeriesTests {
     private static let noon = FeedScript.noon
-    /// Until when a series of `past()` reaches, and the time of an answer's lines, in seconds before it.
+    /// Until when a series of `past()` reaches, and the time of an answer's columns, in seconds before it.
     private static func at(_ seconds: Double) -> Timestamp { noon + .microseconds(Int64((seconds * 1e6).rounded())) }
 
     private static let ever = Timestamp(microseconds: .min)..<Timestamp(microseconds: .max)
 
     /// A series of five minutes until noon of which a board has nothing.
-    private func past(
-        _ name: String = "s", source: String = "s", over span: Int = 0, full: Int = PastSeries.answer
-    ) -> PastSeries {
+    private func past(over span: Int = 0) -> PastSeries {
         var script = FeedScript()
         script.now = Self.noon - .seconds(2 * PastSeries.spans[span].width / 1_000_000)
         script.hello(run: "now")
         // A point that is past the history makes the series known.
         let now = script.now
         script.now = now - .seconds(86_400)
-        switch SeriesKind(of: name) {
-        case .data, .text:
-            script.add(source, source, .data(.init(series: name, value: 1, text: nil, data: nil, truncated: false)))
-        case .latency: script.latency(source, "e", ms: 1)
-        case .memory:
-            script.add("memory", source, .memory(MemorySample(resident: 1, peak: 1, privateBytes: 1)))
-        case .count:
-            script.add("progress", source, .progress(Progress(done: 1, total: 1, page: 1, items: 1)))
-        }
+        script.data("s", 1)
         script.now = now
-        return PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[span], at: now, number: 1, full: full)
+        return PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[span], at: now, number: 1)
     }
 
     private static func bytes(_ lines: [String]) -> [UInt8] { Array((lines.joined(separator: "\n") + "\n").utf8) }
@@ -42,19 +32,34 @@ import Testing
         return String(decoding: LineWriter.bytes(atMost: 32) { text.write(time, to: &$0) }, as: UTF8.self)
     }
 
-    static func hello(_ run: String, filtered: Bool = true, journal: Int? = nil) -> String {
+    static func hello(_ run: String, filtered: Bool = true, journal: Int? = nil, next: Int = 1) -> String {
         let first = journal.map { #","journal_first_seq":\#($0)"# } ?? ""
         return #"{"type":"hello","time":\#(text(noon)),"format":1,"run":"\#(run)","filtered":\#(filtered),"#
-            + #""interval_s":10,"history_s":120,"first_seq":1,"next_seq":1\#(first),"#
+            + #""interval_s":10,"history_s":120,"first_seq":1,"next_seq":\#(next)\#(first),"#
             + #""host":{"name":"","device":"","os":"","kernel":"","arch":""},"app":{"name":"catwatch","version":"0","started":\#(text(noon))}}"#
     }
 
     static let bye = #"{"type":"bye","time":"2026-03-01T12:00:00.000000Z","run":"r","last_seq":9,"reason":"until"}"#
+    /// The same of a journal that has more.
+    static let byeOfMore = bye.dropLast() + #","oldest":"2025-01-01T00:00:00.000000Z"}"#
 
-    static func data(_ sequence: Int, _ time: Timestamp, _ value: Double, text length: Int = 0) -> String {
-        let words = length > 0 ? #","text":"\#(String(repeating: "x", count: length))""# : ""
-        return
-            #"{"seq":\#(sequence),"time":\#(text(time)),"type":"s","source":"s","series":"s","value":\#(value)\#(words)}"#
+    /// The column that holds a time, with these values in their order.
+    static func column(
+        _ time: Timestamp, _ values: [Double], width seconds: Int64 = 1, errors: Int = 0, gaps: Int = 0
+    ) -> String {
+        let width = seconds * 1_000_000
+        let start = Window.start(of: Window.index(of: time, width: width), width: width)
+        var column = Column(start: start, width: width, errors: errors, gaps: gaps)
+        for value in values {
+            let one = BoardWindow(
+                start: start, width: width, last: value, count: 1, minimum: value, maximum: value, mean: value)
+            column.absorb(Column(start: start, width: width, values: one))
+        }
+        return String(decoding: column.line(of: "s", source: "s", time: noon).dropLast(), as: UTF8.self)
+    }
+
+    private static func column(_ seconds: Double, _ values: Double..., width: Int64 = 1) -> String {
+        column(at(seconds), values, width: width)
     }
 
     /// Start in seconds before noon, last, count, minimum, maximum.
@@ -70,10 +75,10 @@ import Testing
     func windowsAndErrorsAreThoseOfTheVectors(_ name: String) throws {
         for vector in try VectorFiles.elements("cases", of: name, in: "past") {
             let about = vector["about"]?.string ?? ""
-            var past = past(vector["name"]?.string ?? "", source: vector["source"]?.string ?? "")
+            var past = past()
             past.begin()
             _ = past.read(Self.bytes(VectorFiles.lines(vector["lines"]).map { String(decoding: $0, as: UTF8.self) }))
-            #expect(past.progress == .looking, "\(about)")
+            #expect(past.progress == .here(isOlder: false), "\(about)")
             let times = ["from", "until"].map { Timestamp(microseconds: Int64(vector[$0]?.number ?? 0)) }
             let windows = past.windows(width: Int64(vector["width"]?.number ?? 0), over: times[0]..<times[1])
             let found = windows.map {
@@ -86,36 +91,21 @@ import Testing
         }
     }
 
-    @Test func windowsAreThoseOfAllValuesWhateverTheirOrder() {
-        for seed in UInt64(1)...20 {
-            var random = SeededGenerator(seed: seed)
-            var past = past()
-            past.begin()
-            _ = past.read(Self.bytes([Self.hello("r")]))
-            var values: [(time: Double, value: Double, sequence: Int)] = []
-            for sequence in 1...200 {
-                let time = -Double(random.next() % 300_000 + 1) / 1_000
-                let value = Double(random.next() % 1_000)
-                values.append((time, value, sequence))
-                _ = past.read(Self.bytes([Self.data(sequence, Self.at(time), value)]))
-            }
-            _ = past.read(Self.bytes([Self.bye]))
-            for width in [1, 5, 30] {
-                let groups = Dictionary(grouping: values) { ($0.time / Double(width)).rounded(.down) }
-                let expected = groups.keys.sorted().map { key -> [Double] in
-                    let group = groups[key] ?? []
-                    let last = group.max { ($0.time, $0.sequence) < ($1.time, $1.sequence) }
-                    let all = group.map(\.value)
-                    return [key * Double(width), last?.value ?? 0, Double(all.count), all.min() ?? 0, all.max() ?? 0]
-                }
-                #expect(windows(past, width: Int64(width)) == expected, "seed \(seed)")
-            }
+    @Test func asksForTheColumnsOfItsSpan() {
+        for (place, span) in PastSeries.spans.enumerated() {
+            let request = past(over: place).request
+            #expect(request?.series == "s" && request?.source == "s")
+            #expect(request.map { Int64($0.width) * 1_000_000 } == span.width)
+            // No more than an agent gives.
+            let count = request.map { ($0.until - $0.from).microseconds / span.width }
+            #expect(count == span.duration.microseconds / span.width + 2 && count ?? .max <= 2_000)
         }
     }
 
     // MARK: What is live
 
-    @Test func whatTheBoardHasOrGetsIsCountedOnce() {
+    /// The board has the values 1 to 3, and gets 4.
+    private func script() -> FeedScript {
         var script = FeedScript()
         script.now = Self.at(-10)
         script.hello(run: "now")
@@ -123,22 +113,42 @@ import Testing
             script.data("s", Double(value))
             script.pass(1)
         }
-        // One that the board has no more, and one that comes while the journal is read.
-        var past = PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[0], at: script.now, number: 1)
-        script.sequence4(into: &past)
+        return script
+    }
+
+    /// The journal's columns have some of what the board has: none of it is missing, and none is there twice.
+    @Test(arguments: 0...3) func whatTheBoardHasOrGetsIsCountedOnce(through: Int) {
+        var script = script()
+        let board = script.view.board
+        var past = PastSeries(of: 0, on: board, over: PastSeries.spans[0], at: script.now, number: 1)
+        #expect(windows(past) == [[-10, 1, 1, 1, 1], [-9, 2, 1, 2, 2], [-8, 3, 1, 3, 3]])
         past.begin()
-        let lines = (1...3).map { Self.data($0, Self.at(Double($0) - 11), Double($0)) }
-        _ = past.read(
-            Self.bytes(
-                [Self.hello("old"), Self.data(2, Self.at(-100), 50), Self.hello("now")] + lines
-                    + [Self.data(4, Self.at(-7), 4), Self.data(5, Self.at(-6), 5), Self.bye]))
-        #expect(
-            windows(past) == [
-                [-100, 50, 1, 50, 50], [-10, 1, 1, 1, 1], [-9, 2, 1, 2, 2], [-8, 3, 1, 3, 3], [-7, 4, 1, 4, 4],
-            ])
+        script.sequence4(into: &past)
+        let columns = (1...3).filter { $0 <= through }.map { Self.column(Double($0) - 11, Double($0)) }
+        let answer =
+            [Self.hello("now", next: through + 1), Self.column(-100, 50)] + columns + [Self.bye]
+        // 4 came before the answer began, so the board has it by then.
+        script.data("s", 4)
+        _ = past.read(Self.bytes(answer), on: script.view.board)
+        let expected: [[Double]] = [
+            [-100, 50, 1, 50, 50], [-10, 1, 1, 1, 1], [-9, 2, 1, 2, 2], [-8, 3, 1, 3, 3], [-7, 4, 1, 4, 4],
+        ]
+        #expect(windows(past) == expected)
         // A line twice is one.
         script.sequence4(into: &past)
-        #expect(windows(past).last == [-7, 4, 1, 4, 4])
+        #expect(windows(past) == expected)
+    }
+
+    /// The journal has nothing of this run yet.
+    @Test func allThatTheBoardHasIsBehindTheColumnsOfAnEarlierRun() {
+        let script = script()
+        var past = PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[0], at: script.now, number: 1)
+        past.begin()
+        let answer = [Self.hello("old", next: 1_000), Self.column(-10, 50, 60), Self.bye]
+        _ = past.read(Self.bytes(answer), on: script.view.board)
+        #expect(windows(past) == [[-10, 1, 3, 1, 60], [-9, 2, 1, 2, 2], [-8, 3, 1, 3, 3]])
+        let mean = past.windows(width: 1_000_000, over: Self.ever).first?.mean ?? 0
+        #expect(abs(mean - 37) < 1e-9)
     }
 
     @Test func aValueOfAnEarlierRunThatTheBoardWasGivenIsCountedOnce() {
@@ -150,37 +160,27 @@ import Testing
             body: .data(.init(series: "s", value: 50, text: nil, data: nil, truncated: false)))
         script.apply(nil, "kept", nil, .kept(Line.Kept(run: "now", line: old, bytes: Bytes([]))))
         script.data("s", 1)
-        var past = PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[0], at: script.now, number: 1)
-        past.begin()
-        let lines = [
-            Self.hello("old"), Self.data(1, Self.at(-101), 49), Self.data(2, Self.at(-100), 50), Self.hello("now"),
-            Self.data(1, Self.at(-10), 1), Self.bye,
-        ]
-        _ = past.read(Self.bytes(lines))
-        #expect(windows(past) == [[-101, 49, 1, 49, 49], [-100, 50, 1, 50, 50], [-10, 1, 1, 1, 1]])
+        for run in ["now", "old"] {
+            var past = PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[0], at: script.now, number: 1)
+            // It is there before the journal is.
+            #expect(windows(past) == [[-100, 50, 1, 50, 50], [-10, 1, 1, 1, 1]])
+            past.begin()
+            let columns =
+                [Self.column(-101, 49), Self.column(-100, 50)] + (run == "now" ? [Self.column(-10, 1)] : [])
+            let lines = [Self.hello(run, next: 2)] + columns + [Self.bye]
+            _ = past.read(Self.bytes(lines), on: script.view.board)
+            #expect(windows(past) == [[-101, 49, 1, 49, 49], [-100, 50, 1, 50, 50], [-10, 1, 1, 1, 1]])
+        }
     }
 
-    /// The clock went back between the runs.
-    @Test func aValueOfAnEarlierRunOfTheSameTimeIsAnotherOne() {
-        var script = FeedScript()
-        script.now = Self.at(-10)
-        script.hello(run: "now")
-        script.data("s", 1)
+    @Test func linesThatComeWhileColumnsDoAreInThem() {
+        let script = script()
         var past = PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[0], at: script.now, number: 1)
         past.begin()
-        let lines = [
-            Self.hello("old"), Self.data(1, Self.at(-10), 50), Self.hello("now"), Self.data(1, Self.at(-10), 1),
-            Self.bye,
-        ]
-        _ = past.read(Self.bytes(lines))
-        #expect(windows(past).map { [$0[2], $0[3], $0[4]] } == [[2, 1, 50]])
-    }
-
-    @Test func whatTheBoardHasLetGoOfComesFromTheJournal() {
-        var past = past()
-        past.begin()
-        _ = past.read(Self.bytes([Self.hello("now"), Self.data(1, Self.at(-250), 7), Self.bye]))
-        #expect(windows(past) == [[-250, 7, 1, 7, 7]])
+        _ = past.read(Self.bytes([Self.hello("now", next: 4)]), on: script.view.board)
+        script.sequence4(into: &past)
+        _ = past.read(Self.bytes([Self.column(-8, 3), Self.column(-7, 9, 8), Self.bye]), on: script.view.board)
+        #expect(windows(past) == [[-8, 3, 1, 3, 3], [-7, 4, 3, 4, 9]])
     }
 
     @Test func theOldestGoWhenTimeGoesOn() {
@@ -195,91 +195,53 @@ import Testing
         #expect(windows(past) == all)
     }
 
+    @Test func anErrorIsMarkedOnceWhereverItComesFrom() {
+        var script = script()
+        script.add("error", "s", .error(Failure(.timeout, "late")))
+        let time = script.now
+        var past = PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[0], at: time, number: 1)
+        #expect(past.errors(over: Self.ever) == [time.microseconds])
+        past.begin()
+        let column = Self.column(time - .seconds(50), [], errors: 3)
+        _ = past.read(Self.bytes([Self.hello("now", next: 5), column, Self.bye]), on: script.view.board)
+        #expect(past.errors(over: Self.ever) == [(time - .seconds(50)).microseconds + 500_000, time.microseconds])
+        #expect(windows(past).isEmpty)
+    }
+
     // MARK: Answers
 
     @Test func linesComeInAnyPieces() {
-        let answer = Self.bytes([Self.hello("a"), Self.data(1, Self.at(-5), 1), Self.data(2, Self.at(-4), 2), Self.bye])
+        let answer = Self.bytes([Self.hello("a"), Self.column(-5, 1), Self.column(-4, 2), Self.bye])
         for size in [1, 7, 100, answer.count] {
             var past = past()
             past.begin()
             for start in stride(from: 0, to: answer.count, by: size) {
                 _ = past.read(Array(answer[start..<min(start + size, answer.count)]))
             }
-            #expect(windows(past) == [[-5, 1, 1, 1, 1], [-4, 2, 1, 2, 2]] && past.progress == .looking)
+            #expect(windows(past) == [[-5, 1, 1, 1, 1], [-4, 2, 1, 2, 2]])
+            #expect(past.progress == .here(isOlder: false) && past.request == nil)
         }
-    }
-
-    /// What an agent says that gives of some lines, in their order, the newest 3,000 bytes of those asked for.
-    private static func answer(_ request: PastRequest, _ lines: [(time: Timestamp, text: String)]) -> [UInt8] {
-        var left = 3_000
-        let asked = lines.filter { line in line.time < request.until && request.from.map { line.time >= $0 } != false }
-        let given = asked.reversed().prefix {
-            left -= $0.text.utf8.count + 1
-            return left >= 0
-        }
-        return bytes([hello("r")] + given.reversed().map(\.text) + [bye])
-    }
-
-    /// Asks until all is there, or why it is not; gives how often it has asked.
-    private func readAll(_ past: inout PastSeries, _ lines: [(time: Timestamp, text: String)]) -> Int {
-        for count in 0..<1_000 {
-            guard past.progress == .reading, let request = past.request else { return count }
-            past.begin()
-            let goesOn = past.read(Self.answer(request, lines))
-            #expect(!goesOn)
-            past.end(failure: nil)
-        }
-        return 1_000
-    }
-
-    /// A source may have the times of stations that have measured long before, and clocks are set back.
-    @Test(arguments: ["in order", "every other late", "backwards", "one late", "at random"])
-    func everyLineOfLongAnswersCountsOnceWhateverTheirTimes(_ order: String) {
-        var random = SeededGenerator(seed: 5)
-        let count = 240
-        let lines = (0..<count).map { place -> (time: Timestamp, text: String) in
-            var seconds = Double(place - count)
-            switch order {
-            case "every other late" where place % 2 == 0: seconds -= 50
-            case "backwards": seconds = -Double(place / 60 * 60 + 60 - place % 60)
-            case "one late" where place == 100: seconds -= 50
-            case "at random": seconds = -Double(random.next() % 300 + 1)
-            default: break
-            }
-            return (Self.at(seconds), Self.data(place + 1, Self.at(seconds), Double(place)))
-        }
-        var past = past(full: 2_500)
-        let asked = readAll(&past, lines)
-        #expect(past.progress == .looking && asked < 60, "\(asked)")
-        let groups = Dictionary(grouping: lines.indices) { lines[$0].time }
-        #expect(
-            windows(past)
-                == groups.keys.sorted().map { time in
-                    let all = (groups[time] ?? []).map(Double.init)
-                    return [
-                        (time - Self.noon).seconds, all.last ?? 0, Double(all.count), all.first ?? 0, all.last ?? 0,
-                    ]
-                })
-        // Where they are in order, each comes twice at the most.
-        if order == "in order" { #expect(asked < 20) }
-    }
-
-    @Test func moreOfOneMomentThanAnAnswerHasIsSaidInWords() {
-        var past = past(full: 2_500)
-        let lines = (1...100).map { (time: Self.at(-20), text: Self.data($0, Self.at(-20), 1)) }
-        _ = readAll(&past, lines)
-        #expect(past.progress == .failed("there is more of one moment than an answer has"))
     }
 
     @Test func linesThatTheJournalHasLostAreSaidToBeMissing() {
-        for isAnswer in [true, false] {
+        for gaps in [0, 1] {
             var past = past()
             past.begin()
-            let gap = #"{"type":"gap","time":"2026-03-01T12:00:00.000000Z","from":2,"to":3,"reason":"journal"}"#
-            // What a live connection says before the answer is none of it.
-            let lines = isAnswer ? [Self.hello("r"), gap] : [gap, Self.hello("r")]
-            _ = past.read(Self.bytes(lines + [Self.data(4, Self.at(-4), 2), Self.bye]))
-            #expect(past.hasHoles == isAnswer && past.progress == .looking)
+            _ = past.read(Self.bytes([Self.hello("r"), Self.column(Self.at(-5), [1], gaps: gaps), Self.bye]))
+            #expect(past.hasHoles == (gaps > 0) && windows(past).count == 1)
+        }
+    }
+
+    @Test func whetherThereIsAnythingOlderIsSaid() {
+        let first = Self.at(-302)
+        for (oldest, isOlder) in [(first - .microseconds(1), true), (first, false), (Self.noon, false)] {
+            var past = past()
+            past.begin()
+            let bye = Self.bye.dropLast() + #","oldest":\#(Self.text(oldest))}"#
+            let goesOn = past.read(Self.bytes([Self.hello("r"), String(bye)]))
+            #expect(!goesOn)
+            past.end(failure: nil)
+            #expect(past.progress == .here(isOlder: isOlder) && windows(past).isEmpty)
         }
     }
 
@@ -302,7 +264,7 @@ import Testing
         }
         past.begin()
         _ = past.read(Self.bytes([Self.hello("now", filtered: false, journal: 1), Self.hello("r"), Self.bye]))
-        #expect(past.progress == .looking)
+        #expect(past.progress == .here(isOlder: false))
     }
 
     // MARK: Times of others
@@ -325,17 +287,39 @@ import Testing
         #expect(windows(past).contains { $0[1] == 9 } == (ahead < 300))
     }
 
-    @Test(arguments: [true, false]) func whetherThereIsAnythingOlderIsAsked(isOlder: Bool) {
-        var past = past()
-        past.begin()
-        _ = past.read(Self.bytes([Self.hello("r"), Self.bye]))
-        #expect(past.request == PastRequest(source: nil, from: nil, until: Self.at(-302)))
-        past.begin()
-        let lines = isOlder ? [Self.data(1, Self.at(-1_000), 7)] : []
-        let goesOn = past.read(Self.bytes([Self.hello("r")] + lines + [Self.bye]))
-        #expect(!goesOn)
-        past.end(failure: nil)
-        #expect(past.progress == .here(isOlder: isOlder) && past.request == nil && windows(past).isEmpty)
+    @Test func onlyTheSeriesAndItsSourceCount() {
+        for (name, source) in [("s/a", "s"), ("latency:s", "s"), ("memory:s", "s"), ("count:s", "s")] {
+            var script = FeedScript()
+            script.now = Self.at(-10)
+            script.hello(run: "now")
+            let bodies: [(Line.Body, isOne: String)] = [
+                (.data(.init(series: "s/a", value: 1, text: nil, data: nil, truncated: false)), "s/a"),
+                (.data(.init(series: "s/b", value: 2, text: nil, data: nil, truncated: false)), ""),
+                (.memory(MemorySample(resident: 4, peak: 4, privateBytes: 1)), "memory:s"),
+                (.progress(Progress(done: 1, total: 1, page: 1, items: 5)), "count:s"),
+                (.progress(Progress(done: 1, total: 1, page: 1)), ""),
+            ]
+            script.latency("s", "e", ms: 3)
+            for (body, _) in bodies { script.add("x", "s", body) }
+            guard let index = script.view.board.series(named: name) else {
+                Issue.record("no \(name)")
+                continue
+            }
+            let board = script.view.board
+            var past = PastSeries(of: index, on: board, over: PastSeries.spans[0], at: script.now, number: 1)
+            let before = windows(past)
+            #expect(before.count == 1 && before[0][2] == 1)
+            for (place, (body, _)) in bodies.enumerated() {
+                for other in [source, "t"] {
+                    past.handle(
+                        live: Line(seq: 100 + place, time: Self.at(-5), type: "x", source: other, body: body),
+                        at: Self.at(-5))
+                }
+            }
+            let more = bodies.contains { $0.isOne == name }
+            #expect(windows(past).count == (more ? 2 : 1), "\(name)")
+            #expect(windows(past).last?[2] == 1)
+        }
     }
 
     @Test func whatALiveConnectionSaysBeforeTheAnswerDoesNotCount() {
@@ -343,18 +327,18 @@ import Testing
         past.begin()
         _ = past.read(
             Self.bytes([
-                Self.hello("r", filtered: false, journal: 1), Self.data(1, Self.at(-5), 1), Self.hello("r"),
-                Self.data(2, Self.at(-4), 2), Self.bye,
+                Self.hello("r", filtered: false, journal: 1), Self.column(-5, 1), Self.hello("r"), Self.column(-4, 2),
+                Self.bye,
             ]))
         #expect(windows(past) == [[-4, 2, 1, 2, 2]])
     }
 
-    @Test func linesOfAnotherTimeThanIsAskedForDoNotCount() {
+    @Test func columnsOfAnotherTimeOrWidthThanAreAskedForDoNotCount() {
         var past = past()
         past.begin()
-        let times = [-1_000, -303, 0, 0.5, 300, 1e9]
-        let lines = times.enumerated().map { Self.data($0.offset + 1, Self.at($0.element), 7) }
-        _ = past.read(Self.bytes([Self.hello("r")] + lines + [Self.data(9, Self.at(-5), 1), Self.bye]))
+        let lines = [-1_000, -303, 0, 0.5, 300, 1e9].map { Self.column($0, 7) }
+        let wide = Self.column(-60, 8, width: 60)
+        _ = past.read(Self.bytes([Self.hello("r")] + lines + [wide, Self.column(-5, 1), Self.bye]))
         #expect(windows(past) == [[-5, 1, 1, 1, 1]])
     }
 
@@ -366,8 +350,9 @@ import Testing
         let cases: [([String], String?, String)] = [
             ([Self.hello("r", filtered: false)], nil, "there is none, or nothing in it yet"),
             ([refusal], nil, "no ␛[2Jroom"),
-            ([Self.hello("r"), Self.data(1, Self.at(-5), 1)], nil, "the connection broke"),
+            ([Self.hello("r"), Self.column(-5, 1)], nil, "the connection broke"),
             ([Self.hello("r"), Self.bye.replacing("until", with: "SIGTERM")], nil, "the agent has ended"),
+            ([Self.hello("r", filtered: false, journal: 1), Self.bye], nil, "the agent has ended"),
             ([Self.hello("r")], "the \u{1B}disk is on fire", "the ␛disk is on fire"),
         ]
         for (lines, failure, words) in cases {
@@ -376,7 +361,7 @@ import Testing
             _ = past.read(Self.bytes(lines))
             past.end(failure: failure)
             #expect(past.progress == .failed(words) && past.request == nil)
-            let goesOn = past.read(Self.bytes([Self.data(9, Self.at(-3), 1)]))
+            let goesOn = past.read(Self.bytes([Self.column(-3, 1)]))
             #expect(!goesOn)
         }
     }
@@ -393,11 +378,11 @@ import Testing
     @Test func whatMakesNoSenseIsPassedOver() {
         var past = past()
         past.begin()
-        var junk = Self.bytes([Self.hello("r"), "\u{1B}[2J", "{", #"{"seq":1}"#, Self.data(1, Self.at(-5), 1)])
+        var junk = Self.bytes([Self.hello("r"), "\u{1B}[2J", "{", #"{"seq":1}"#, Self.column(-5, 1)])
         junk += [UInt8](repeating: 0x22, count: 3 << 20) + [0x0A]
         var random = SeededGenerator(seed: 3)
         junk += (0..<10_000).map { _ in UInt8(truncatingIfNeeded: random.next()) } + [0x0A]
-        junk += Self.bytes([Self.data(2, Self.at(-4), 2), Self.bye])
+        junk += Self.bytes([Self.column(-4, 2), Self.bye])
         _ = past.read(junk)
         #expect(windows(past) == [[-5, 1, 1, 1, 1], [-4, 2, 1, 2, 2]])
     }
@@ -417,8 +402,12 @@ import Testing
     }
 }
 
+extension PastSeries {
+    /// Reads with a board that has nothing of the series.
+    fileprivate mutating func read(_ bytes: [UInt8]) -> Bool { read(bytes, on: Board()) }
+}
+
 extension FeedScript {
-    /// Line 4, as it comes while a journal is read.
     fileprivate func sequence4(into past: inout PastSeries) {
         past.handle(
             live: Line(

@@ -25,17 +25,17 @@ import Testing
         return script
     }
 
-    /// Answers what is asked for with a value `seconds` before noon; whether there is more is left open.
-    private func answer(_ script: inout FeedScript, _ seconds: Double, _ value: Double, ends: Bool = true) throws {
+    /// Answers what is asked for with a value `seconds` before noon, and that there is more.
+    private func answer(_ script: inout FeedScript, _ seconds: Double, _ value: Double) throws {
         let asked = script.view.beginReading()
-        let (number, _) = try #require(asked)
+        let (number, request) = try #require(asked)
+        let time = FeedScript.noon - .microseconds(Int64(seconds * 1e6))
         let lines = [
-            PastSeriesTests.hello("old"),
-            PastSeriesTests.data(1, FeedScript.noon - .microseconds(Int64(seconds * 1e6)), value),
+            PastSeriesTests.hello("old"), PastSeriesTests.column(time, [value], width: Int64(request.width)),
+            String(PastSeriesTests.byeOfMore),
         ]
-        _ = script.view.read(
-            Array((lines + (ends ? [PastSeriesTests.bye] : [])).joined(separator: "\n").utf8) + [0x0A], of: number)
-        if ends { script.view.endReading(of: number) }
+        _ = script.view.read(Array((lines.joined(separator: "\n") + "\n").utf8), of: number)
+        script.view.endReading(of: number)
     }
 
     @Test func beyondTheHistoryComesTheJournal() throws {
@@ -103,11 +103,9 @@ import Testing
         var script = script()
         script.type("]")
         _ = script.frame()
-        try answer(&script, 200, 40)
         let asked = script.view.beginReading()
-        let (number, request) = try #require(asked)
-        #expect(request.source == nil && request.from == nil)
-        _ = script.view.read(Array((PastSeriesTests.bye + "\n").utf8), of: number)
+        let (number, _) = try #require(asked)
+        _ = script.view.read(Array((PastSeriesTests.hello("old") + "\n" + PastSeriesTests.bye + "\n").utf8), of: number)
         script.type("]")
         #expect(script.frame().text().holds(", 5 m") && script.view.past?.number == number)
         script.type("[")
@@ -120,8 +118,8 @@ import Testing
         _ = script.frame()
         let asked = script.view.beginReading()
         let (number, _) = try #require(asked)
-        let gap = #"{"type":"gap","time":"2026-03-01T12:00:00.000000Z","from":2,"to":3,"reason":"journal"}"#
-        let lines = [PastSeriesTests.hello("old"), gap, PastSeriesTests.bye]
+        let column = PastSeriesTests.column(FeedScript.noon - .seconds(200), [], gaps: 1)
+        let lines = [PastSeriesTests.hello("old"), column, PastSeriesTests.bye]
         _ = script.view.read(Array((lines.joined(separator: "\n") + "\n").utf8), of: number)
         #expect(script.frame().text().holds("✕ journal: lines are missing"))
     }
@@ -166,7 +164,7 @@ import Testing
             script.apply(1, "s", "s", .data(.init(series: "s", value: 5, text: nil, data: nil, truncated: false)))
         }
         _ = script.frame()
-        let answer = [PastSeriesTests.hello("old"), PastSeriesTests.data(1, FeedScript.noon - .seconds(200), 4_444)]
+        let answer = [PastSeriesTests.hello("old"), PastSeriesTests.column(FeedScript.noon - .seconds(200), [4_444])]
         let goesOn = script.view.read(Array((answer.joined(separator: "\n") + "\n").utf8), of: number)
         #expect(!goesOn)
         script.view.endReading(of: number, failure: "late")
@@ -181,7 +179,7 @@ import Testing
         #expect(!later.holds("4444") && !later.holds("late"))
         switch change {
         case "series": #expect(next?.request.source == "s" && next?.number != number)
-        case "span": #expect(next.map { $0.request.from ?? request.until < request.from ?? request.until } == true)
+        case "span": #expect(next.map { $0.request.from < request.from } == true)
         case "run", "resume": #expect(next?.request.source == "s" && next?.number != number)
         default: #expect(next == nil && text.holds(", 2 m"))
         }
@@ -223,8 +221,8 @@ import Testing
         _ = script.frame()
         let asked = script.view.beginReading()
         let (number, _) = try #require(asked)
-        let values = [(-210.0, 100.0), (-200, 100), (-199.9, 400)].enumerated().map { place, point in
-            PastSeriesTests.data(place + 1, FeedScript.noon + .microseconds(Int64(point.0 * 1e6)), point.1)
+        let values = [(210, [100.0]), (200, [100, 400])].map {
+            PastSeriesTests.column(FeedScript.noon - .seconds($0.0), $0.1)
         }
         let answer = [PastSeriesTests.hello("old")] + values + [PastSeriesTests.bye]
         _ = script.view.read(Array((answer.joined(separator: "\n") + "\n").utf8), of: number)
@@ -309,8 +307,7 @@ import Testing
         let (number, _) = try #require(asked)
         let lines = [
             PastSeriesTests.hello("\u{1B}[2J"), PastSeriesTests.hello("old"), "\u{1B}]0;title\u{7}",
-            PastSeriesTests.data(1, FeedScript.noon - .seconds(200), 1e308),
-            PastSeriesTests.data(2, FeedScript.noon - .seconds(200), -1e308),
+            PastSeriesTests.column(FeedScript.noon - .seconds(200), [1e308, -1e308]),
             #"{"type":"error","time":"2026-03-01T12:00:00.000000Z","code":"protocol","message":"\u001b[2J\u202ex"}"#,
         ]
         _ = script.view.read(Array((lines.joined(separator: "\n") + "\n").utf8), of: number)

@@ -1,50 +1,98 @@
 // What a page asks the journal for, with a server that is a stand-in.
 import assert from "node:assert/strict"
 import test, { mock } from "node:test"
+import { Board } from "../../Sources/Page/Files/board.mjs"
+import { spread } from "../../Sources/Page/Files/graph.mjs"
 import { pageFolder } from "./files.mjs"
 
-const { PastSeries, fetchPast, timeOf } = await import(new URL("past.mjs", pageFolder))
+const { PastSeries, columnWidth, fetchPast, timeOf, windowWidth } = await import(new URL("past.mjs", pageFolder))
 
 const second = 1e6
 const begin = Date.UTC(2026, 10, 21, 5, 0, 0) * 1000
 const stamp = seconds => new Date(begin / 1000 + seconds * 1000).toISOString().replace("Z", "000Z")
-const seriesOf = (name, source) => new PastSeries({ name, source, from: begin, until: begin + 60 * second })
-const data = (seq, at, value, more = {}) => JSON.stringify({ seq, time: stamp(at), type: "s", source: "s", series: "s", value, ...more })
-const hello = (run, at = 900) => JSON.stringify({ type: "hello", time: stamp(at), format: 1, run, filtered: true, interval_s: 1, history_s: 120, first_seq: 1, next_seq: 1 })
+const seriesOf = (name, source, more = {}) => new PastSeries({ name, source, from: begin, until: begin + 60 * second, column: second, ...more })
+const column = (at, values, more = {}) => JSON.stringify({
+    type: "window", time: stamp(900), source: "s", series: "s", start: stamp(at), seconds: 1,
+    ...(values.length === 0 ? { count: 0 } : {
+        last: values.at(-1), count: values.length, min: Math.min(...values), max: Math.max(...values),
+        mean: values.reduce((sum, value) => sum + value, 0) / values.length,
+    }), errors: 0, gaps: 0, ...more,
+})
+const hello = (run, next = 1) => JSON.stringify({
+    type: "hello", time: stamp(900), format: 1, run, filtered: true, interval_s: 1, history_s: 120, first_seq: next, next_seq: next,
+})
 const refusal = JSON.stringify({ type: "error", time: stamp(900), code: "disk", message: "the journal cannot be read" })
 const bye = JSON.stringify({ type: "bye", time: stamp(900), reason: "until", run: "r2", last_seq: 2, uptime_s: 1 })
 
-test("runs that are over lie beside one another, although their numbers are the same", () => {
+/** A board of the run `r2` with values of `s` at these seconds, the first of which has the number 1, and errors. */
+function boardOf(values, errors = []) {
+    const board = new Board()
+    let seq = 1
+    const apply = line => assert.ok(board.apply(JSON.stringify(line)))
+    apply({ type: "hello", time: stamp(0), format: 1, run: "r2", interval_s: 1, history_s: 120, first_seq: 1, next_seq: 1 })
+    for (const [at, value] of values) apply({ seq: seq++, time: stamp(at), type: "s", source: "s", series: "s", value })
+    for (const at of errors) apply({ seq: seq++, time: stamp(at), type: "error", source: "s", code: "timeout", message: "late", attempt: 1 })
+    return board
+}
+
+const shown = past => past.windows.map(({ start, last, count, minimum, maximum, mean }) => [(start - begin) / second, last, count, minimum, maximum, mean])
+
+test("a graph has a sample in the middle of each column, from its least to its greatest value", () => {
     const past = seriesOf("s", "s")
-    for (const line of [hello("r1"), data(7, 10, 1), data(8, 11.5, 3), hello("r2"), data(7, 30, 5), data(8, 11.2, 2)]) past.take(line)
+    for (const line of [hello("r1"), column(10, [1, 9, 3]), column(30, []), column(31, [5])]) past.take(line)
     const model = past.model(second)
-    assert.deepEqual(model.samples.map(({ time, value }) => [(time - begin) / second, value]), [[10, 1], [11.2, 2], [11.5, 3], [30, 5]])
-    assert.deepEqual(model.windows.map(({ start, last, count }) => [(start - begin) / second, last, count]), [[10, 1, 1], [11, 3, 2], [30, 5, 1]])
+    assert.deepEqual(model.samples.map(({ time, value, minimum, maximum }) => [(time - begin) / second, value, minimum, maximum]), [
+        [10.5, 3, 1, 9], [31.5, 5, 5, 5],
+    ])
+    assert.deepEqual(model.samples.flatMap(spread).map(({ value }) => value), [1, 9, 3, 5])
     assert.deepEqual([model.start, model.end, model.width], [begin, begin + 60 * second, second])
+    // Windows are of whole columns, whatever was asked for.
+    assert.deepEqual([past.model(1.5 * second).width, past.model(20 * second).windows.length], [2 * second, 2])
 })
 
-test("only this series' values of this time are taken, whatever a server says", () => {
-    const past = seriesOf("s", "s")
-    const others = [
-        data(1, -0.001, 1), data(2, 60, 1), data(3, 1, 1, { series: "other" }), data(4, 1, 1, { source: "other" }), data(5, 1, null),
-        '{"seq":6', "", "null",
-    ]
-    for (const line of others) past.take(line)
-    assert.deepEqual(past.samples, [])
-    past.take(JSON.stringify({ seq: 9, time: stamp(2), type: "error", source: "s", code: "timeout", message: "too late", attempt: 1, retry_in_ms: 10 }))
-    assert.deepEqual(past.errors, [{ time: begin + 2 * second, code: "timeout" }])
+test("the first and the last column are within the time, however they begin", () => {
+    const past = new PastSeries({ name: "s", source: "s", from: begin + 0.7 * second, until: begin + 9.2 * second, column: second })
+    for (const at of [-1, 0, 9, 10]) past.take(column(at, [at]))
+    assert.deepEqual(past.model(second).samples.map(({ time, value }) => [(time - begin) / second, value]), [[0.7, 0], [9.199999, 9]])
 })
 
-test("latency and memory are series as well", () => {
-    const latency = seriesOf("latency:s", "s")
-    latency.take(JSON.stringify({ seq: 1, time: stamp(1), type: "latency", source: "s", endpoint: "e", status: 200, ms: 12.5 }))
-    const memory = seriesOf("memory:m", "m")
-    memory.take(JSON.stringify({ seq: 1, time: stamp(1), type: "memory", source: "m", rss_bytes: 7, peak_bytes: 8, private_bytes: 6 }))
-    const count = seriesOf("count:s", "s")
-    for (const [seq, more] of [[1, { items: 20 }], [2, {}]]) count.take(JSON.stringify({ seq, time: stamp(1), type: "progress", source: "s", done: 1, total: 1, page: 1, ...more }))
-    for (const past of [latency, memory, count]) past.take(data(2, 1, 1))
-    assert.deepEqual([latency.samples[0].value, memory.samples[0].value, latency.samples.length], [12.5, 7, 1])
-    assert.deepEqual(count.samples.map(({ value }) => value), [20])
+test("what the board holds is behind the columns: nothing is missing, and nothing there twice", () => {
+    const board = boardOf([[10, 1], [11, 2], [12.5, 3], [12.2, 4], [70, 5]], [20, 80])
+    for (const through of [0, 1, 2, 3, 4]) {
+        const past = seriesOf("s", "s", { board: () => board })
+        const columns = [column(1, [7]), column(10, [1]), column(11, [2]), column(12, [3, 4].slice(0, through - 2))]
+        const lines = [hello("r2", through + 1), columns[0], ...columns.slice(1).slice(0, Math.min(through, 3)), bye]
+        for (const line of lines) past.take(line)
+        assert.deepEqual(shown(past).map(([at, , count, minimum, maximum]) => [at, count, minimum, maximum]), [
+            [1, 1, 7, 7], [10, 1, 1, 1], [11, 1, 2, 2], [12, 2, 3, 4],
+        ], `${through}`)
+        // Of one column the later value is the last; the journal has nothing to say to that here.
+        if (through < 3) assert.equal(shown(past).at(-1)[1], 3)
+        assert.deepEqual(past.model(second).errors.map(({ time, code }) => [(time - begin) / second, code]), [[20.5, "error"]])
+    }
+})
+
+test("the columns of a run before this one have nothing of what the board holds", () => {
+    const board = boardOf([[10, 1]])
+    const past = seriesOf("s", "s", { board: () => board })
+    for (const line of [hello("r1", 1000), column(10, [5, 6]), bye]) past.take(line)
+    assert.deepEqual(shown(past), [[10, 1, 3, 1, 6, 4]])
+})
+
+test("columns are narrow, fill windows, and are not too many", () => {
+    for (const [width, length, window, column] of [
+        [10, 120, 10, 1], [10, 1000, 10, 1], [10, 1001, 10, 2], [10, 3600, 10, 5], [1, 86_400, 87, 87], [10, 86_400, 90, 90], [600, 86_400, 600, 100],
+        [7, 3_600, 7, 7], [1, 1, 1, 1], [86_400, 7 * 86_400, 86_400, 640],
+    ]) {
+        assert.deepEqual([windowWidth(width * second, length * second), columnWidth(width * second, length * second)], [window * second, column * second])
+    }
+})
+
+test("errors are counted, and their column has them once", () => {
+    const board = boardOf([[70, 5]], [10, 11, 11.9])
+    const past = seriesOf("s", "s", { board: () => board })
+    for (const line of [hello("r2", 2), column(10, [], { errors: 3 }), bye]) past.take(line)
+    assert.deepEqual(past.model(second).errors.map(({ time, code }) => [(time - begin) / second, code]), [[10.5, "3 errors"], [11.5, "2 errors"]])
 })
 
 /** A server that answers with chunks of text; `asked` has what it was asked for. */
@@ -69,20 +117,21 @@ function server(t, chunks, { status = 200, type = "application/x-ndjson", isOpen
 }
 
 test("one request is made, and lines may come in any pieces", async t => {
-    const text = [hello("r1"), data(1, 10, 1), data(2, 11, 2), bye, ""].join("\n")
+    const text = [hello("r1"), column(10, [1]), column(11, [2]), bye, ""].join("\n")
     const asked = server(t, text.match(/[^]{1,50}/g))
     const past = seriesOf("s", "s")
     await fetchPast(past, new AbortController())
-    assert.deepEqual(asked, ["feed?from=2026-11-21T05%3A00%3A00.000000Z&until=2026-11-21T05%3A01%3A00.000000Z&sources=s"])
-    assert.deepEqual(past.samples.map(({ value }) => value), [1, 2])
+    assert.deepEqual(asked, ["feed?from=2026-11-21T05%3A00%3A00.000000Z&until=2026-11-21T05%3A01%3A00.000000Z&sources=s&series=s&width=1"])
+    assert.deepEqual(shown(past).map(([, last]) => last), [1, 2])
 })
 
 for (const [name, chunks, more, message] of [
-    ["an answer that breaks off", [hello("r1") + "\n", data(1, 10, 1) + "\n"], {}, "the connection broke"],
-    ["a journal that fails", [hello("r1") + "\n", refusal + "\n", data(1, 10, 1) + "\n", bye + "\n"], {}, "the journal cannot be read"],
+    ["an answer that breaks off", [hello("r1") + "\n", column(10, [1]) + "\n"], {}, "the connection broke"],
+    ["a journal that fails", [hello("r1") + "\n", refusal + "\n", column(10, [1]) + "\n", bye + "\n"], {}, "the journal cannot be read"],
     ["an answer that breaks off within its last line", [hello("r1") + "\n", bye], {}, "the connection broke"],
     ["a journal that cannot be read", [hello("r1") + "\n", '{"type":"error","time":"2026-11-21T05:00:00.000000Z","code":"disk","message":"no disk"}\n'], {}, "no disk"],
     ["a refusal", ["no"], { status: 503, type: "text/plain" }, "status 503"],
+    ["an older agent", ["a query has no \"series\""], { status: 400, type: "text/plain" }, "the agent refuses it: it may be older than this page"],
     ["somebody else", ["<html>"], { type: "text/html" }, "something else answers there"],
     ["an answer without an end", Array(20).fill("x".repeat(1 << 20)), { isOpen: true }, "the answer is too long"],
 ]) {
@@ -95,18 +144,8 @@ for (const [name, chunks, more, message] of [
     })
 }
 
-test("an answer that may be the newest part only says so", async t => {
-    for (const [length, isPart] of [[6 << 20, true], [1 << 20, false]]) {
-        server(t, [hello("r1") + "\n", data(1, 10, 1, { text: "x".repeat(length) }) + "\n", bye + "\n"])
-        const past = seriesOf("s", "s")
-        await fetchPast(past, new AbortController())
-        assert.equal(past.isPart, isPart)
-        t.mock.restoreAll()
-    }
-})
-
 test("characters may come in pieces", async t => {
-    const bytes = new TextEncoder().encode([hello("r1"), data(1, 10, 1, { source: "s", series: "é" }), bye, ""].join("\n"))
+    const bytes = new TextEncoder().encode([hello("r1"), column(10, [1], { series: "é" }), bye, ""].join("\n"))
     const cut = bytes.indexOf(0xC3) + 1
     t.mock.method(globalThis, "fetch", async () => new Response(new ReadableStream({
         start(controller) {
@@ -117,7 +156,7 @@ test("characters may come in pieces", async t => {
     }), { headers: { "content-type": "application/x-ndjson" } }))
     const past = seriesOf("é", "s")
     await fetchPast(past, new AbortController())
-    assert.equal(past.samples.length, 1)
+    assert.equal(past.windows.length, 1)
 })
 
 test("nobody who answers is said in words", async t => {
@@ -136,7 +175,7 @@ test("a server that is slow, but says something, is waited for", async t => {
     })
     const past = seriesOf("s", "s")
     const all = fetchPast(past, new AbortController())
-    for (const line of [hello("r1"), data(1, 10, 1), bye]) {
+    for (const line of [hello("r1"), column(10, [1]), bye]) {
         await turns()
         mock.timers.tick(15_000)
         body.enqueue(new TextEncoder().encode(line + "\n"))
@@ -144,7 +183,7 @@ test("a server that is slow, but says something, is waited for", async t => {
     await turns()
     body.close()
     await all
-    assert.equal(past.samples.length, 1)
+    assert.equal(past.windows.length, 1)
 })
 
 test("a server that says nothing more is left, as it is by who leaves", async t => {
@@ -193,16 +232,12 @@ test("a time is of the zone that is shown then", () => {
     assert.equal(timeOf("2026-10-25 12:00", now, offset), Date.UTC(2026, 9, 25, 11) * 1000)
 })
 
-test("an agent whose greeting named no journal is asked whether it has one by now", async t => {
-    for (const [first, hasJournal] of [[hello("r1"), false], [hello("r1").replace('"next_seq"', '"journal_first_seq":1,"next_seq"'), true]]) {
-        const asked = server(t, [first + "\n", bye + "\n"])
-        const past = new PastSeries({ name: "s", source: "s", from: begin, until: begin + 1, hasJournal: false })
-        await fetchPast(past, new AbortController())
-        assert.equal(past.hasJournal, hasJournal)
-        assert.equal(asked[0], "feed?replay=false")
-        assert.equal(asked.length, 2)
-        t.mock.restoreAll()
-    }
+test("without a journal there is what the board holds", async t => {
+    const asked = server(t, ["there is no journal"], { status: 404, type: "text/plain" })
+    const board = boardOf([[10, 1], [70, 2]], [20])
+    const past = seriesOf("s", "s", { board: () => board })
+    await fetchPast(past, new AbortController())
+    assert.deepEqual([past.hasJournal, past.windows.length, past.model(second).errors.length, asked.length], [false, 1, 1, 1])
 })
 
 test("a time is of the years that can be written, and no hundred years ago", () => {

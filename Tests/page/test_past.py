@@ -129,6 +129,7 @@ def test_without_a_journal_one_is_told_what_is_missing(fed, open_page):
     fed.feed({"s": "a", "v": 1})
     page = open_page(fed, "#/series/stdin/a")
     expect(page.locator(".detail .amount")).to_have_text("1")
+    page.context.watch.expected.append("status of 404")
     page.get_by_role("button", name="Hour").click()
     expect(page.locator(".detail-past")).to_contain_text("the agent has no journal (--journal=FILE), only what its log still holds")
     expect(page.locator(".detail .graph-numbers")).to_contain_text("n 1")

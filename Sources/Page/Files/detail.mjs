@@ -10,7 +10,7 @@ import { rowsOf } from "./fields.mjs"
 import { age, clock } from "./format.mjs"
 import { createGraph, graphModel } from "./graph.mjs"
 import { setBadgeColor } from "./bands.mjs"
-import { PastSeries, earliest, fetchPast, timeOf } from "./past.mjs"
+import { PastSeries, columnWidth, earliest, fetchPast, timeOf, windowWidth } from "./past.mjs"
 import { pictureAddress, pictureOf } from "./pictures.mjs"
 import { nameParts, noteOf, shapes, standing } from "./standing.mjs"
 
@@ -19,8 +19,6 @@ const pace = 250_000
 const nothing = { form: "", content: "", at: 0 }
 const second = 1e6
 const hour = 3600 * second
-/** Windows of a graph of the past; more of them are put together. */
-const mostWindows = 2000
 
 /** `2026-11-21 ` of a time that is not today's. */
 function day(time, offset) {
@@ -140,10 +138,11 @@ export function create(context) {
     }
 
     /** Asks for a span of time, and has the graph's cursor stand at `time` then. */
-    function goTo({ series: { name, source } }, end, length, time = null) {
+    function goTo({ series: { name, source }, width }, end, length, time = null) {
         leavePast()
         const until = Math.max(end, earliest + length)
-        const series = new PastSeries({ name, source, from: until - length, until, hasJournal: context.board.hello?.journalFirstSeq > 0 })
+        const column = columnWidth(width, length)
+        const series = new PastSeries({ name, source, from: until - length, until, column, board: () => context.board })
         const asked = { series, control: new AbortController(), state: "asking", length, time }
         past = asked
         const come = state => {
@@ -178,9 +177,8 @@ export function create(context) {
         let says = ""
         if (state === "asking") return setText(before, `${times} · asking`)
         if (state !== "here") says = ` · not there: ${visible(state)}`
-        else if (series.samples.length === 0) says = " · nothing is kept of it"
+        else if (series.windows.length === 0) says = " · nothing is kept of it"
         if (state === "here" && !series.hasJournal) says += " · the agent has no journal (--journal=FILE), only what its log still holds"
-        if (state === "here" && series.isPart) says += " · there may be more: this is what came last"
         if (state === "here" && series.hasHoles) says += " · lines are missing"
         setText(before, `from the ${series.hasJournal ? "journal" : "agent's log"} ${times}${says}`)
     }
@@ -302,7 +300,7 @@ export function create(context) {
             isWord: series.lastWord !== null, isStale: isStale || context.isLost, isTrimmed: board.isTrimmed(index), now,
         }
         if (past === null) graph.update(graphModel(board, index, { width, start, lastWindow, span: view.span }, now), looks)
-        else graph.update(past.series.model(width * Math.ceil(past.length / width / mostWindows)), { ...looks, newest: null, isStale: false, isTrimmed: false, now: past.series.until })
+        else graph.update(past.series.model(windowWidth(width, past.length)), { ...looks, newest: null, isStale: false, isTrimmed: false, now: past.series.until })
         if (past?.state !== "here" || past.time === null) return
         graph.moveTo(past.time)
         past.time = null
@@ -366,14 +364,14 @@ export function create(context) {
         }
         const described = board.describedSource(series.source)
         const ring = board.points(index)
-        const points = past?.series.samples ?? Array.from({ length: ring.count }, (_, place) =>
+        const points = past !== null ? [] : Array.from({ length: ring.count }, (_, place) =>
             ({ time: ring.time(place), value: ring.value(place), sequence: ring.sequence(place) }))
         points.sort((a, b) => a.time - b.time)
         const units = { latency: "ms", memory: "bytes" }
         const rows = seriesRows({
             name: series.name, unit: units[series.kind] ?? described?.unit ?? null,
             scale: series.kind === "data" ? described?.bands ?? null : null,
-        }, points, past === null ? series.windows : [])
+        }, points, (past?.series ?? series).windows)
         if (form === "csv") download(csv(rows), fileName(shown, "csv"), "text/csv;charset=utf-8")
         else download(json(rows), fileName(shown, "json"), "application/json")
     }

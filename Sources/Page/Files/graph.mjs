@@ -9,7 +9,7 @@ import { longestStep } from "./sparkline.mjs"
 // MARK: What is drawn
 
 /**
- * What a graph of the series at `index` shows: `samples` (`{time, value}`) and `errors` (`{time, code}`), both ascending,
+ * What a graph of the series at `index` shows: `samples` (`{time, value}`, those of the past with a `minimum` and a `maximum`) and `errors` (`{time, code}`), both ascending,
  * its `windows`, and from when (`start`) to when (`end`) it goes.
  *
  * As long as there is less than the history and no span was chosen, it begins where the series does and grows at its end; it
@@ -93,6 +93,10 @@ export function runPath(run, x, y) {
     if (points.length === 1) return `M${points[0].x} ${points[0].y}h0`
     return "M" + points.map(point => `${point.x} ${point.y}`).join("L")
 }
+
+/** A sample that stands for a column as three: its least and its greatest value, and the last one. */
+export const spread = sample => sample.minimum === undefined || sample.minimum === sample.maximum ? [sample]
+    : [{ time: sample.time, value: sample.minimum }, { time: sample.time, value: sample.maximum }, sample]
 
 /** The last sample of each window: the ones that count. */
 export function lastOfWindows(samples, width) {
@@ -296,7 +300,7 @@ export function createGraph() {
         const { scale } = looks
         const top = Math.round(font * 0.8)
         const bottom = height - Math.round(font * 1.9)
-        const axis = axisOf(model.samples.map(sample => sample.value), looks, Math.max(Math.floor((bottom - top) / (font * 4)), 2))
+        const axis = axisOf(model.samples.flatMap(spread).map(sample => sample.value), looks, Math.max(Math.floor((bottom - top) / (font * 4)), 2))
         const labels = looks.isWord ? [] : axis.marks.filter(mark => axis.place(mark.value) >= 0 && axis.place(mark.value) <= 1)
         // All figures have one width, about this much.
         const longest = Math.max(...labels.map(label => label.text.length), 1)
@@ -339,7 +343,7 @@ export function createGraph() {
         }
         setClass(plot, "old", looks.isStale)
         const isLine = !looks.isWord
-        setAttribute(line, "d", !isLine ? "" : runs.map(run => runPath(run, x, y)).join(""))
+        setAttribute(line, "d", !isLine ? "" : runs.map(run => runPath(run.flatMap(spread), x, y)).join(""))
         // The value that counts in each window, the last one, stands out where there is room.
         const isRoomy = isLine && model.width / span * (right - left) >= font * 0.6
         const counting = isRoomy ? lastOfWindows(model.samples, model.width) : []

@@ -35,11 +35,12 @@ const ofConnection = new Set(["hello", "stats", "gap", "bye"])
 const recalled = new Set(["data", "latency", "memory", "progress", "rows"])
 const numbered = new Set(["latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost", "peer"])
 
-/** What a line's body is: its type, but for `data`, `rows`, `refusal` and `unknown`. */
+/** What a line's body is: its type, but for `data`, `rows`, `column`, `refusal` and `unknown`. */
 function kindOf({ type, seq = null, series = null, rows = null }, isNested) {
     if (ofConnection.has(type)) return type
     if (type === "kept" && !isNested && seq === null && series === null) return type
     if (type === "error" && seq === null) return "refusal"
+    if (type === "window" && seq === null && !isNested) return "column"
     if (numbered.has(type)) return isNested && type === "window" && rows !== null ? "rows" : type
     // Whatever a later version has is no event.
     return typeof series === "string" ? "data" : "unknown"
@@ -90,6 +91,14 @@ const readers = {
         trend: m.trend ?? null,
         revision: m.revision ?? 0,
     }),
+    // An answer to a request with `width`; `window` is null where there is no value.
+    column: m => {
+        const [start, width] = [parseTime(m.start), duration(m.seconds, 1e6)]
+        const window = {
+            start, width, last: m.last, count: m.count, minimum: m.min, maximum: m.max, mean: m.mean, revision: 0, band: null, trend: null,
+        }
+        return { series: m.series, start, width, window: m.count > 0 ? window : null, errors: m.errors, gaps: m.gaps }
+    },
     // The windows in a `kept` line, one a row. Any window line replaces one with the same start: they have no revision.
     rows: m => m.rows.map(([start, last, minimum, maximum, count, mean]) => ({
         series: m.series, start: Math.trunc(start * 1e6), width: duration(m.seconds, 1e6), last, count, minimum, maximum,

@@ -1,16 +1,13 @@
-// A series as it was before what the board holds: the agent has lines of before in its journal, and gives those of a span of time.
-//
-// They are no board's: runs that are over lie beside the one that is now, and a board forgets the one for the other.
+// A series as it was before what the board holds: the agent computes the columns of a span of time from the lines in its journal,
+// those of earlier runs included.
 
 import { isoTime } from "./export.mjs"
 import { parseTime, readLine } from "./line.mjs"
-import { windowsOver } from "./windows.mjs"
+import { absorb, windowIndex, windowStart, windowsOver } from "./windows.mjs"
 
-// Bound: the past of a series in the page: a response | 16 MiB; the agent sends 8 MiB of lines | reading stops, the
+// Bound: the past of a series in the page: a response | 16 MiB; the agent sends 2,000 columns | reading stops, the
 //   graph says so
 const mostBytes = 16 << 20
-/** What is as long as that may be the newest part only, by the order lines came in: the server leaves out whole pages. */
-const fullBytes = 6 << 20
 /** A server that says nothing for so long is waited for no longer, in milliseconds. */
 const longestSilence = 20_000
 
@@ -54,45 +51,99 @@ function readTime(text, now, offset) {
     return date === undefined && time > now ? utc(start - units.d + rest) : time
 }
 
-/** What a page of the past holds of a series: `{time, value, sequence}` of its values, and `{time, code}` of its source's errors. */
+/** Columns, and windows, of a graph of the past; more of them are put together. */
+const mostColumns = 1000
+
+/** How wide the windows of so long a time are, in microseconds. */
+export const windowWidth = (width, length) => width * Math.ceil(length / width / mostColumns)
+
+/** The narrowest columns, of whole seconds, that fill such windows and are not too many. */
+export function columnWidth(width, length) {
+    const window = windowWidth(width, length)
+    let column = units.s
+    while (column < window && (window % column !== 0 || length / column > mostColumns)) column += units.s
+    return column
+}
+
+/**
+ * What a page of the past holds of a series: its columns, and how many errors its source had in each.
+ *
+ * `column` is their width; `board()` gives the board, whose values count where the journal has them not yet.
+ */
 export class PastSeries {
-    constructor({ name, source, from, until, hasJournal = true }) {
-        Object.assign(this, { name, source, from, until })
-        this.samples = []
-        this.errors = []
-        /** Whether there may be more than has come, and whether the journal names lines that it does not have. */
-        this.isPart = false
+    #columns = new Map()
+
+    constructor({ name, source, from, until, column, board = () => null }) {
+        Object.assign(this, { name, source, from, until, column, board })
+        /** Whether the journal names lines that it does not have. */
         this.hasHoles = false
-        /** Whether the agent has a journal with something in it; without one there is only what its log still has. */
-        this.hasJournal = hasJournal
+        /** Whether the agent has a journal; without one there is only what the board holds. */
+        this.hasJournal = true
     }
 
     /** Takes a line, without its newline; throws what the agent says when it cannot tell all. */
     take(text) {
         const line = readLine(text)
         if (line?.kind === "refusal") throw new Error(line.body.message)
-        if (line?.kind === "gap") this.hasHoles = true
-        if (line === null || line.source !== this.source || line.time < this.from || line.time >= this.until) return
-        const { kind, time, seq, body } = line
-        if (kind === "error") this.errors.push({ time, code: body.code })
-        let value = null
-        if (kind === "data" && body.series === this.name) value = body.value
-        else if (kind === "latency" && this.name === `latency:${line.source}`) value = body.ms
-        else if (kind === "memory" && this.name === `memory:${line.source}`) value = body.resident
-        else if (kind === "progress" && this.name === `count:${line.source}`) value = body.items
-        if (value !== null) this.samples.push({ time, value, sequence: seq })
+        if (line?.kind === "hello") this.join(line.body.run === this.board()?.hello?.run ? line.body.nextSeq - 1 : 0)
+        if (line?.kind !== "column" || line.source !== this.source || line.body.series !== this.name) return
+        const { start, width, window, errors, gaps } = line.body
+        if (width !== this.column || start + width <= this.from || start >= this.until) return
+        const column = this.#at(start)
+        if (gaps > 0) this.hasHoles = true
+        // Some of them are the board's too.
+        column.errors = Math.max(column.errors, errors)
+        if (window === null) return
+        // What the board holds is later.
+        if (column.window !== null) absorb(window, column.window)
+        column.window = window
     }
 
-    /** What a graph draws of it; see `graphModel`. */
-    model(width) {
-        const byTime = (one, other) => one.time - other.time
-        const samples = this.samples.sort(byTime)
-        const points = {
-            count: samples.length, time: place => samples[place].time, value: place => samples[place].value,
-            sequence: place => samples[place].sequence,
+    /** Adds what the board holds of this time behind the line `sequence`. */
+    join(sequence) {
+        const board = this.board()
+        const index = board?.seriesNamed(this.name)
+        if (index === undefined) return
+        const isAsked = time => time >= this.from && time < this.until
+        const points = board.points(index)
+        const places = Array.from({ length: points.count }, (_, place) => place)
+            .filter(place => points.sequence(place) > sequence && isAsked(points.time(place)))
+            .sort((one, other) => points.time(one) - points.time(other))
+        for (const place of places) {
+            const value = points.value(place)
+            const column = this.#at(points.time(place))
+            const window = { last: value, count: 1, minimum: value, maximum: value, mean: value }
+            if (column.window === null) column.window = { start: column.start, width: this.column, ...window, revision: 0, band: null, trend: null }
+            else absorb(column.window, window)
         }
-        const windows = windowsOver(points, [], width, this.from, this.until)
-        return { samples, windows, errors: this.errors.sort(byTime), width, start: this.from, end: this.until }
+        const source = board.sourceNamed(this.source)
+        if (source === undefined) return
+        for (const { time } of board.errors(source)) if (isAsked(time)) this.#at(time).errors += 1
+    }
+
+    #at(time) {
+        const start = windowStart(windowIndex(time, this.column), this.column)
+        if (!this.#columns.has(start)) this.#columns.set(start, { start, window: null, errors: 0 })
+        return this.#columns.get(start)
+    }
+
+    /** The columns with a value, ascending. */
+    get windows() {
+        return [...this.#columns.values()].flatMap(({ window }) => window ?? []).sort((one, other) => one.start - other.start)
+    }
+
+    /** What a graph draws of it, with windows that are at least `width` wide; see `graphModel`. */
+    model(width) {
+        const whole = Math.ceil(width / this.column) * this.column
+        const { windows: columns } = this
+        const middle = start => Math.min(Math.max(start + Math.floor(this.column / 2), this.from), this.until - 1)
+        return {
+            samples: columns.map(({ start, last, minimum, maximum }) => ({ time: middle(start), value: last, minimum, maximum })),
+            windows: windowsOver({ count: 0 }, columns, whole, this.from, this.until),
+            errors: [...this.#columns.values()].filter(({ errors }) => errors > 0).sort((one, other) => one.start - other.start)
+                .map(({ start, errors }) => ({ time: middle(start), code: errors === 1 ? "error" : `${errors} errors` })),
+            width: whole, start: this.from, end: this.until,
+        }
     }
 }
 
@@ -113,14 +164,19 @@ export async function fetchPast(past, control) {
     }
     hear()
     try {
-        past.hasJournal ||= await asksForJournal(control.signal)
-        const query = new URLSearchParams({ from: isoTime(past.from), until: isoTime(past.until), sources: past.source })
+        const query = new URLSearchParams({
+            from: isoTime(past.from), until: isoTime(past.until), sources: past.source, series: past.name, width: past.column / 1e6,
+        })
         const response = await fetch(`feed?${query}`, {
             cache: "no-store", redirect: "manual", signal: control.signal,
         })
         const isFeed = response.headers.get("content-type")?.startsWith("application/x-ndjson")
         if (response.type === "opaqueredirect" || (response.ok && !isFeed)) throw new Error("something else answers there")
-        if (!response.ok) throw new Error(`status ${response.status}`)
+        if (response.status === 404) {
+            past.hasJournal = false
+            return past.join(0)
+        }
+        if (!response.ok) throw new Error(response.status === 400 ? "the agent refuses it: it may be older than this page" : `status ${response.status}`)
         const reader = response.body.getReader()
         const decoder = new TextDecoder()
         let rest = ""
@@ -137,7 +193,6 @@ export async function fetchPast(past, control) {
             for (const line of lines) past.take(line)
             last = lines.at(-1) ?? last
         }
-        past.isPart = bytes >= fullBytes
         // What ends otherwise is not all of it.
         if (!last.startsWith('{"type":"bye"')) throw new Error("the connection broke")
     } catch (error) {
@@ -146,24 +201,5 @@ export async function fetchPast(past, control) {
     } finally {
         clearTimeout(timer)
         control.abort()
-    }
-}
-
-/** Whether the agent's greeting names lines of a journal now: that of when this page came may be older than the journal's first line. */
-async function asksForJournal(signal) {
-    const own = new AbortController()
-    signal.addEventListener("abort", () => own.abort())
-    try {
-        const response = await fetch("feed?replay=false", { cache: "no-store", redirect: "manual", signal: own.signal })
-        const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
-        let text = ""
-        for (;;) {
-            const { value, done } = await reader.read()
-            if (done) return false
-            text += value
-            if (text.includes("\n")) return readLine(text.split("\n")[0])?.body?.journalFirstSeq > 0
-        }
-    } finally {
-        own.abort()
     }
 }

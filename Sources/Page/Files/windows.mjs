@@ -82,7 +82,7 @@ function windowsOfLines(lines, width) {
 }
 
 /** Weighed, not summed, so that nothing overflows; limited to the extremes as rounding may leave them. */
-function absorb(window, later) {
+export function absorb(window, later) {
     const weight = later.count / (window.count + later.count)
     window.minimum = Math.min(window.minimum, later.minimum)
     window.maximum = Math.max(window.maximum, later.maximum)

@@ -1,28 +1,30 @@
 package import Reactor
 
-/// The source of a view's past lines: a journal.
+/// The source of a series' past: a journal.
 package protocol PastFeed: Sendable {
-    /// Sends a request to an agent's socket, and calls `receive` with the answer's bytes, its `bye` included, in pieces of
-    /// any size, until `receive` returns false.
+    /// Requests columns, and calls `receive` with the bytes of the answer as an agent sends it, its `bye` included, in pieces
+    /// of any size, until `receive` returns false.
     ///
     /// - Throws: `PastFailure`, `CancellationError`.
     func read(_ request: PastRequest, receive: @escaping @Sendable ([UInt8]) async -> Bool) async throws
 }
 
-/// Requests past lines of a source (nil: of all) in a span of time: the newest 8 MiB of them, by order of arrival.
+/// Requests the columns of a series in a span of time.
 package struct PastRequest: Sendable, Equatable {
-    package let source: String?
-    /// Nil for the oldest line.
-    package let from: Timestamp?
+    package let series: String
+    package let source: String
+    /// The width of a column, in seconds.
+    package let width: Int
+    package let from: Timestamp
     /// Exclusive.
     package let until: Timestamp
 
-    package init(source: String?, from: Timestamp?, until: Timestamp) {
-        (self.source, self.from, self.until) = (source, from, until)
+    package init(series: String, source: String, width: Int, from: Timestamp, until: Timestamp) {
+        (self.series, self.source, self.width, self.from, self.until) = (series, source, width, from, until)
     }
 }
 
-/// Why past lines are unavailable; may contain text from outside.
+/// Why the past is unavailable; may contain text from outside.
 package struct PastFailure: Error, Equatable {
     package let reason: String
 

@@ -1,14 +1,13 @@
 package import Feed
 package import Reactor
 
-/// A series over a longer time than a board's: the values from a journal, including those of earlier runs, and those
-/// that come meanwhile, in windows narrow enough for any graph. Its memory depends only on the span.
+/// A series over a longer time than a board's: its columns from a journal, including those of earlier runs, and the
+/// values that come meanwhile, in columns narrow enough for any graph. Its memory depends only on the span.
 ///
-/// It counts the same lines as the page (`past.mjs`): the series' own values and its source's errors, by their times.
-/// The journal is read backwards, in slices of time that fit into one answer, whatever the order of the lines; of the
-/// current run, lines that the board had or will get are skipped.
+/// The journal's columns have the lines up to the one that the answer names; of the current run, the board's values and
+/// those that come are added from there on.
 package struct PastSeries: Sendable {
-    /// A span of time, and the windows in it.
+    /// A span of time, and the width of the columns in it.
     package struct Span: Sendable, Equatable {
         package let duration: Duration
         /// In microseconds; the widths on the screen are multiples of it.
@@ -29,27 +28,20 @@ package struct PastSeries: Sendable {
     /// The progress of reading the journal.
     package enum Progress: Sendable, Equatable {
         case reading
-        /// The span has been read, and one last request checks for anything older. It is expensive for the agent, which
-        /// searches the times of all older lines and counts pages of 8 MiB before it sends the first line, the only one
-        /// that we read.
-        case looking
         case here(isOlder: Bool)
         /// Reading failed, for this reason.
         case failed(String)
     }
 
-    /// The content of one window.
+    /// The content of one column.
     private struct Slot {
         var index: Int64
-        var window: Window?
+        /// What the journal has.
+        var read: BoardWindow?
+        /// The values since then.
+        var live: Window?
+        /// The time of the last error; of the journal's, the column's middle.
         var error: Int64?
-    }
-
-    /// A line's content: a value, or that there was an error.
-    private struct Found {
-        var value: Double?
-        var time: Timestamp
-        var sequence: Int
     }
 
     package let name: String
@@ -61,46 +53,26 @@ package struct PastSeries: Sendable {
     /// Whether the journal reports a gap in that time.
     package private(set) var hasHoles = false
 
-    private let from: Timestamp
-    private let run: String?
-    /// The requested part of the time; everything later has been read.
-    private var slice: Range<Timestamp>
-    /// The last line that the board had of the current run, and the sequence numbers of its values.
-    private let liveFrom: Int
-    private let held: Set<Int>
-    /// The times of its values without a number, in microseconds: they are of an earlier run.
-    private let recalled: Set<Int64>
-    /// The last line that has come since.
+    /// The time that is asked for.
+    private let times: Range<Timestamp>
+    /// The last line that has come.
     private var newest: Int
-    // Bound: the past of a series in a terminal: windows | 2,884, half of them for the future, and the board's points |
-    //   those past the span dropped, and values dated further ahead
-    /// Window k is at k modulo the number of slots: those of the span, and as many future ones.
+    // Bound: the past of a series in a terminal: columns | 2,884, half of them for the future | those past the span
+    //   dropped, and values dated further ahead
+    /// Column k is at k modulo the number of slots: those of the span, and as many future ones.
     private var slots: [Slot]
-    /// The last window that is accepted: times come from outside and may be wrong, as may the clocks of those who write
+    /// The last column that is accepted: times come from outside and may be wrong, as may the clocks of those who write
     /// them.
     private var horizon: Int64
 
-    /// Whether an answer is in progress.
-    private var isAsking = false
+    /// Whether an answer is in progress, and whether its own greeting has come.
+    private var (isAsking, isAnswered) = (false, false)
     private var splitter = LineSplitter(limit: LineEncoder.longestLine)
-    /// The bytes of the current answer, and those of them that are lines.
     private var bytes = 0
-    private var lineBytes = 0
-    private var lineRun: String?
-    /// The time of the answer's first line.
-    private var first: Timestamp?
-    /// The lines of the current answer, added when it has ended: a long answer may be incomplete, and is then requested
-    /// again.
-    private var found: [Found] = []
+
     /// The number of values to wait for before a journal without an answer is asked again; it grows each time.
     private var wait: (left: Int, next: Int) = (0, 1)
 
-    // Bound: the past of a series in a terminal: lines of a response | 8 MiB | only the newest; a shorter time is
-    //   requested
-    /// The most bytes of lines in a response.
-    package static let answer = 8 << 20
-    /// From this length on, an answer may be only the newest part of what was requested.
-    private let full: Int
     // Bound: the past of a series in a terminal: bytes of a response | 64 MiB with the log's lines before it; one
     //   response at a time | reading stops, the graph says so
     private static let most = 64 << 20
@@ -108,33 +80,17 @@ package struct PastSeries: Sendable {
     /// - Parameters:
     ///   - index: the series on the board, whose values are copied.
     ///   - now: the agent's time.
-    ///   - full: the length in bytes from which on an answer may be incomplete.
-    package init(
-        of index: Int, on board: Board, over span: Span, at now: Timestamp, number: Int,
-        full: Int = answer - 2 * LineEncoder.longestLine
-    ) {
+    package init(of index: Int, on board: Board, over span: Span, at now: Timestamp, number: Int) {
         let series = board.series[index]
         (name, source, self.span, self.number) = (series.name, series.source, span, number)
-        // Includes the current window, and one more for times ahead of the clock.
-        let window = Window.index(of: now, width: span.width)
-        let until = Window.end(of: window + 1, width: span.width)
-        from = until - span.duration - .microseconds(2 * span.width)
-        slice = from..<until
-        self.full = full
-        run = board.hello?.run
-        (liveFrom, newest) = (board.lastSequence, board.lastSequence)
-        held = Set(board.points(of: index).lazy.map(\.sequence))
-        recalled = Set(board.points(of: index).lazy.filter { $0.sequence == 0 }.map(\.microseconds))
+        // Includes the current column, and one more for times ahead of the clock.
+        let column = Window.index(of: now, width: span.width)
+        let until = Window.end(of: column + 1, width: span.width)
+        times = until - span.duration - .microseconds(2 * span.width)..<until
+        newest = board.lastSequence
         slots = Array(repeating: Slot(index: .min), count: 2 * span.count + 4)
-        horizon = window + Int64(span.count + 1)
-        for point in board.points(of: index) {
-            add(Found(value: point.value, time: point.time, sequence: point.sequence))
-        }
-        if let source = board.source(named: series.source) {
-            for error in board.errors(of: source) {
-                add(Found(value: nil, time: Timestamp(microseconds: error.microseconds), sequence: 0))
-            }
-        }
+        horizon = column + Int64(span.count + 1)
+        addValues(of: board, behind: nil)
     }
 
     package func isOf(_ name: String, _ span: Span) -> Bool {
@@ -145,22 +101,20 @@ package struct PastSeries: Sendable {
 
     /// The next request to the journal; nil when there is nothing more to read.
     package var request: PastRequest? {
-        switch progress {
-        case .reading: PastRequest(source: source, from: slice.lowerBound, until: slice.upperBound)
-        case .looking: PastRequest(source: nil, from: nil, until: from)
-        case .here, .failed: nil
-        }
+        guard progress == .reading else { return nil }
+        return PastRequest(
+            series: name, source: source, width: Int(span.width / 1_000_000), from: times.lowerBound,
+            until: times.upperBound)
     }
 
     /// Begins the answer to `request`.
     package mutating func begin() {
-        isAsking = true
+        (isAsking, isAnswered, bytes) = (true, false, 0)
         splitter = LineSplitter(limit: LineEncoder.longestLine)
-        (bytes, lineBytes, lineRun, first, found) = (0, 0, nil, nil, [])
     }
 
     /// Handles a piece of the answer; returns false when the rest is not wanted.
-    package mutating func read(_ piece: [UInt8]) -> Bool {
+    package mutating func read(_ piece: [UInt8], on board: Board) -> Bool {
         guard isAsking else { return false }
         bytes += piece.count
         guard bytes <= Self.most else {
@@ -169,7 +123,10 @@ package struct PastSeries: Sendable {
         }
         splitter.push(piece[...])
         while isAsking, let item = splitter.next() {
-            guard case .line(let text) = item, let line = try? LineDecoder.decode(text) else { continue }
+            guard case .line(let text) = item else { continue }
+            // Those before the greeting go with what it replaces.
+            if let column = Column(text) { add(column) }
+            guard let line = try? LineDecoder.decode(text) else { continue }
             switch line.body {
             case .hello(let hello) where !hello.filtered:
                 // The greeting of the connection; the answer follows a second greeting.
@@ -177,12 +134,16 @@ package struct PastSeries: Sendable {
                 // Nil also before the run's first line is in the journal.
                 end(failure: "there is none, or nothing in it yet")
                 wait = (wait.next, wait.next.addingSaturated(wait.next))
-            case .hello(let hello): lineRun = hello.run
+            case .hello(let hello):
+                isAnswered = true
+                for index in slots.indices { slots[index] = Slot(index: .min) }
+                addValues(of: board, behind: hello.run == board.hello?.run ? hello.nextSeq - 1 : 0)
             case .refusal(let failure): end(failure: failure.message)
-            case .bye(let bye) where bye.reason == "until": goOn()
+            case .bye(let bye) where bye.reason == "until" && isAnswered:
+                isAsking = false
+                progress = .here(isOlder: bye.oldest.map { $0 < times.lowerBound } ?? false)
             case .bye: end(failure: "the agent has ended")
-            case .gap: if lineRun != nil, progress == .reading { hasHoles = true }
-            default: handle(line, text.count)
+            default: break
             }
         }
         return isAsking
@@ -193,63 +154,32 @@ package struct PastSeries: Sendable {
         guard isAsking else { return }
         isAsking = false
         progress = .failed(Sanitizer.visible(failure ?? "the connection broke", limit: 200))
-        addFound()
     }
 
-    /// Ends a complete answer and chooses the next request.
-    private mutating func goOn() {
-        isAsking = false
-        guard progress == .reading else {
-            progress = .here(isOlder: false)
+    private mutating func add(_ column: Column) {
+        guard column.width == span.width, times.contains(column.start), let slot = slotIndex(for: column.start) else {
             return
         }
-        let (from, until) = (slice.lowerBound.microseconds, slice.upperBound.microseconds)
-        guard lineBytes < full else { return narrow(until - from) }
-        addFound()
-        guard slice.lowerBound > self.from else {
-            progress = .looking
-            return
-        }
-        // A slice with few lines is followed by a longer one.
-        let width = (until - from) * (lineBytes < full / 4 ? 4 : 1)
-        slice = max(self.from, slice.lowerBound - .microseconds(width))..<slice.lowerBound
+        slots[slot].read = column.values
+        hasHoles = hasHoles || column.gaps > 0
+        guard column.errors > 0 else { return }
+        slots[slot].error = max(slots[slot].error ?? .min, column.start.microseconds + column.width / 2)
     }
 
-    /// After an incomplete answer, which has the newest lines by arrival and not by time, requests a shorter slice.
-    private mutating func narrow(_ width: Int64) {
-        guard width > 1 else {
-            progress = .failed("there is more of one moment than an answer has")
-            addFound()
-            return
+    /// Adds the values that a board has of the series, and the errors of its source.
+    ///
+    /// - Parameter sequence: the last line of this run that the journal's columns have, and with it those of earlier
+    ///   runs; nil without columns.
+    private mutating func addValues(of board: Board, behind sequence: Int?) {
+        guard let index = board.series(named: name) else { return }
+        for point in board.points(of: index) where sequence.map({ point.sequence > $0 }) ?? true {
+            add(point.value, at: point.time, point.sequence)
         }
-        // Most lines come in the order of their times.
-        let seen = (slice.upperBound.microseconds - (first ?? slice.lowerBound).microseconds) / 2
-        slice = slice.upperBound - .microseconds(max(1, min(seen, width / 2)))..<slice.upperBound
+        guard let source = board.source(named: source) else { return }
+        for error in board.errors(of: source) { addError(at: Timestamp(microseconds: error.microseconds)) }
     }
 
-    private mutating func handle(_ line: Line, _ length: Int) {
-        guard let sequence = line.seq, let lineRun else { return }
-        if progress == .looking {
-            (progress, isAsking) = (.here(isOlder: true), false)
-            return
-        }
-        lineBytes += length + 1
-        if first == nil { first = line.time }
-        guard slice.contains(line.time), lineBytes <= Self.answer else { return }
-        if lineRun == run
-            ? sequence > liveFrom || held.contains(sequence) : recalled.contains(line.time.microseconds)
-        {
-            return
-        }
-        if let one = said(by: line, sequence) { found.append(one) }
-    }
-
-    private mutating func addFound() {
-        for one in found { add(one) }
-        found = []
-    }
-
-    // MARK: The fold
+    // MARK: Live lines
 
     /// Handles a live line.
     ///
@@ -258,20 +188,13 @@ package struct PastSeries: Sendable {
         guard let sequence = line.seq, sequence > newest else { return }
         newest = sequence
         horizon = Window.index(of: now, width: span.width) + Int64(span.count + 1)
-        guard let one = said(by: line, sequence) else { return }
-        add(one)
-        guard wait.left > 0, one.value != nil else { return }
+        guard let name = line.source, name.utf8.elementsEqual(source.utf8) else { return }
+        if case .error = line.body { return addError(at: line.time) }
+        guard let value = value(of: line) else { return }
+        add(value, at: line.time, sequence)
+        guard wait.left > 0 else { return }
         wait.left -= 1
         if wait.left == 0 { progress = .reading }
-    }
-
-    private func said(by line: Line, _ sequence: Int) -> Found? {
-        guard let name = line.source, name.utf8.elementsEqual(source.utf8) else { return nil }
-        let value = value(of: line)
-        if value == nil {
-            guard case .error = line.body else { return nil }
-        }
-        return Found(value: value, time: line.time, sequence: sequence)
     }
 
     private func value(of line: Line) -> Double? {
@@ -286,20 +209,19 @@ package struct PastSeries: Sendable {
 
     private func isName(_ text: String) -> Bool { text.utf8.elementsEqual(name.utf8) }
 
-    private mutating func add(_ found: Found) {
-        guard found.value?.isFinite != false, let slot = slotIndex(for: found.time) else { return }
-        let time = found.time.microseconds
-        guard let value = found.value else {
-            slots[slot].error = max(slots[slot].error ?? .min, time)
-            return
-        }
-        if slots[slot].window?.add(value, time: time, sequence: found.sequence) == nil {
-            slots[slot].window = Window(
-                index: slots[slot].index, value: value, time: found.time, sequence: found.sequence)
+    private mutating func add(_ value: Double, at time: Timestamp, _ sequence: Int) {
+        guard value.isFinite, let slot = slotIndex(for: time) else { return }
+        if slots[slot].live?.add(value, time: time.microseconds, sequence: sequence) == nil {
+            slots[slot].live = Window(index: slots[slot].index, value: value, time: time, sequence: sequence)
         }
     }
 
-    /// The index of the slot for a time, emptied if it was for an older window; nil if it is for a newer one or the time
+    private mutating func addError(at time: Timestamp) {
+        guard let slot = slotIndex(for: time) else { return }
+        slots[slot].error = max(slots[slot].error ?? .min, time.microseconds)
+    }
+
+    /// The index of the slot for a time, emptied if it was for an older column; nil if it is for a newer one or the time
     /// is out of range.
     private mutating func slotIndex(for time: Timestamp) -> Int? {
         let index = Window.index(of: time, width: span.width)
@@ -310,7 +232,7 @@ package struct PastSeries: Sendable {
         return slot
     }
 
-    /// The oldest window that can be stored.
+    /// The oldest column that can be stored.
     private var oldest: Int64 { horizon - Int64(slots.count) + 1 }
 
     // MARK: What is shown
@@ -319,8 +241,11 @@ package struct PastSeries: Sendable {
     ///
     /// - Parameter width: the width in microseconds, a multiple of the span's.
     package func windows(width: Int64, over range: Range<Timestamp>) -> [BoardWindow] {
-        let all = slots.filter { $0.index >= oldest }.compactMap {
-            $0.window.map { BoardWindow($0, width: span.width) }
+        let all = slots.filter { $0.index >= oldest }.compactMap { slot -> BoardWindow? in
+            guard let live = slot.live.map({ BoardWindow($0, width: span.width) }) else { return slot.read }
+            guard var window = slot.read else { return live }
+            window.absorb(live)
+            return window
         }
         .sorted { $0.start < $1.start }
         return BoardWindow.widened(all, to: width).filter {
@@ -328,7 +253,7 @@ package struct PastSeries: Sendable {
         }
     }
 
-    /// The times of the source's errors, in microseconds, ascending: the last one in each of the span's windows.
+    /// The times of the source's errors, in microseconds, ascending: the last one in each of the span's columns.
     package func errors(over range: Range<Timestamp>) -> [Int64] {
         slots.compactMap(\.error).filter { range.contains(Timestamp(microseconds: $0)) }.sorted()
     }

@@ -350,7 +350,7 @@ extension Painter {
         switch past?.progress {
         case .reading: [("reading the journal…   ", theme.accent)]
         case .failed(let reason): [("✕ journal: \(reason)   ", theme.bad)]
-        case .looking, .here, nil:
+        case .here, nil:
             past?.hasHoles == true ? [("✕ journal: lines are missing   ", theme.warning)] : []
         }
     }

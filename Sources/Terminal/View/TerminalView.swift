@@ -206,7 +206,8 @@ package struct TerminalView: Sendable {
     /// Handles a piece of an answer; returns false when the rest is not wanted.
     package mutating func read(_ bytes: [UInt8], of number: Int) -> Bool {
         guard past?.number == number else { return false }
-        return past?.read(bytes) == true
+        let board = shown
+        return past?.read(bytes, on: board) == true
     }
 
     /// Ends an answer, with a reason if it failed.

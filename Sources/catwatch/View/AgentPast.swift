@@ -2,7 +2,7 @@ internal import Feed
 internal import Reactor
 internal import Terminal
 
-/// Reads older lines from an agent's journal: each request has its own connection, so that the shown feed does not
+/// Reads columns from an agent's journal: each request has its own connection, so that the shown feed does not
 /// wait.
 actor AgentPast: PastFeed {
     private let loop: EventLoop
@@ -28,7 +28,9 @@ actor AgentPast: PastFeed {
         defer { stream.close() }
         do {
             try await stream.write(
-                all: RequestLine.lines(of: request.source, from: request.from, until: request.until))
+                all: RequestLine.columns(
+                    of: request.series, source: request.source, width: request.width, from: request.from,
+                    until: request.until))
             let buffer = ReadBuffer()
             while true {
                 guard let count = try stream.read(into: buffer.memory) else {

@@ -21,21 +21,26 @@ package enum RequestLine {
         }
     }
 
-    /// Asks for the lines of a source (nil: of all) in a span of time, the newest that exist.
-    package static func lines(of source: String?, from: Timestamp?, until: Timestamp) -> [UInt8] {
-        line(atMost: source?.utf8.count ?? 0) { writer in
+    /// Asks for the columns of a series of this source in a span of time.
+    ///
+    /// - Parameter width: in seconds.
+    package static func columns(
+        of series: String, source: String, width: Int, from: Timestamp, until: Timestamp
+    ) -> [UInt8] {
+        line(atMost: series.utf8.count + source.utf8.count) { writer in
             writer.time("from", from)
             writer.time("until", until)
-            guard let source else { return }
             writer.key("sources")
             writer.raw("[")
             writer.string(source)
             writer.raw("]")
+            writer.string("series", series)
+            writer.integer("width", width)
         }
     }
 
     private static func line(atMost texts: Int, _ body: (inout LineWriter) -> Void) -> [UInt8] {
-        LineWriter.bytes(atMost: 128 + LineWriter.mostEscaped(texts)) { writer in
+        LineWriter.bytes(atMost: 192 + LineWriter.mostEscaped(texts)) { writer in
             writer.raw("{")
             body(&writer)
             writer.raw("}\n")
