@@ -20,7 +20,7 @@ struct BenchOptions {
     static let usage = """
         usage: catwatch-bench list
                catwatch-bench run [NAME…] [--runs N] [--json FILE] [--binary PATH] [--long]
-               catwatch-bench journal-fill FILE LINES
+               catwatch-bench journal-fill FILE LINES [MS]
 
           --runs N        runs of each scenario (its own number, mostly 5)
           --json FILE     write the figures with all their runs there as well

@@ -2,19 +2,20 @@ internal import Feed
 internal import Journal
 internal import Reactor
 
-/// `catwatch-bench journal-fill FILE LINES`: writes a journal like that of an agent with 20 sources, for `catwatch
-/// log`: facts and latencies in turns, and an error now and then.
+/// `catwatch-bench journal-fill FILE LINES [MS]`: writes a journal like that of an agent with 20 sources, for `catwatch
+/// log` and graphs of the past: facts and latencies in turns, and an error now and then, a line every MS milliseconds (1).
 enum JournalFill {
     struct Order {
         let path: String
         let lines: Int
+        let step: Int
 
         init(_ arguments: ArraySlice<String>) throws(BenchError) {
             let words = Array(arguments)
-            guard words.count == 2, let lines = Int(words[1]), lines > 0 else {
-                throw BenchError("journal-fill takes a file and a number of lines")
-            }
-            (path, self.lines) = (words[0], lines)
+            guard 2...3 ~= words.count, let lines = Int(words[1]), lines > 0,
+                let step = words.count > 2 ? Int(words[2]) : 1, step > 0
+            else { throw BenchError("journal-fill takes a file, a number of lines, and milliseconds between them") }
+            (path, self.lines, self.step) = (words[0], lines, step)
         }
     }
 
@@ -48,7 +49,7 @@ enum JournalFill {
                     writer.raw("{\"seq\":")
                     writer.integer(number)
                     writer.raw(",\"time\":")
-                    time.write(start + .milliseconds(number), to: &writer)
+                    time.write(start + .milliseconds(number * order.step), to: &writer)
                     writer.raw(rest[...])
                     return writer
                 }
