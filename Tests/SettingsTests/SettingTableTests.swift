@@ -30,7 +30,7 @@ import Testing
             "time", "timeout", "total", "type", "unit", "until", "version",
         ],
         "Inputs": ["http", "limit", "n", "replay"],
-        "Outputs": ["connect", "from", "journal", "n", "replay", "since", "until"],
+        "Outputs": ["connect", "from", "journal", "n", "replay", "series", "since", "until"],
         "Reactor": ["connect", "listen"],
         "catwatch": ["count", "duration", "journal", "source", "until"], "Settings": ["source"],
         "Terminal": [

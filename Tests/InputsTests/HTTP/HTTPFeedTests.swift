@@ -170,7 +170,7 @@ import Testing
                 "HOST sends a compressed feed, which nobody asked for"
             ),
             (
-                "HTTP/1.1 200 OK\r\ntransfer-encoding : gzip\r\n\r\n", .encoding,
+                "HTTP/1.1 200 OK\r\nTRANSFER-ENCODING:gzip\r\n\r\n", .encoding,
                 "HOST sends a compressed feed, which nobody asked for"
             ),
         ] as [(String, Failure.Code, String)])
