@@ -118,6 +118,20 @@ import Testing
         #expect(transcript.fault == nil && transcript.gaps.first?.lowerBound == 6 && transcript.last == 200)
     }
 
+    /// A reader by HTTP gets a limited number of bytes of older lines.
+    @Test func aReaderIsToldExactlyWhatIsNotReplayed() async throws {
+        let transcript = try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop)
+            await harness.publish(10)
+            let (reader, _) = await harness.store.open(nil)
+            _ = await harness.store.move(reader, to: .after(3), isFiltered: false, replaying: 0)
+            await harness.publish(2)
+            await harness.store.finish("end")
+            return try await harness.readAll(reader)
+        }
+        #expect(transcript.gaps == [4...10] && transcript.numbers == [11, 12] && transcript.fault == nil)
+    }
+
     /// It has got them from a journal instead.
     @Test func aReaderThatComesBackIsNotToldOfWhatItHasReadElsewhere() async throws {
         try await withLoop(virtual: true) { loop in
