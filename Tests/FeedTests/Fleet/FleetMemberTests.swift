@@ -49,6 +49,16 @@ import Testing
         #expect(try take([other.hello(), other.fact()], &member) == ["lost r2 1...1", "r2 2 fact"])
     }
 
+    @Test func eightNewsOfItArePromptAndFurtherOnesAreOneAMinute() {
+        var (member, now) = (member(), LoopInstant(nanoseconds: 0))
+        let pauses = (1...10).map { _ in
+            let last = now
+            now = member.newsTime(at: now)
+            return last.duration(to: now)
+        }
+        #expect(pauses == [.zero] + Array(repeating: .seconds(1), count: 7) + [.seconds(60), .seconds(60)])
+    }
+
     @Test func whatComesAgainIsDroppedAndCounted() throws {
         var (member, peer) = (member(), PeerScript())
         let lines = try [peer.hello(), peer.fact(), peer.fact()]
