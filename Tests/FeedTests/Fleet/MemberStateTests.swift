@@ -110,6 +110,19 @@ import Testing
         #expect(Self.said(&state, at: 101) == "live")
     }
 
+    /// Messages of a broker may come without a greeting.
+    @Test func whoGoesOnAfterAGoodbyeIsLive() throws {
+        var state = MemberState()
+        func hear(_ text: String, at seconds: Double) throws {
+            state.hear(try Self.line(text, at: seconds), at: Self.at(seconds), wall: Self.at(seconds))
+            state.hear(at: Self.at(seconds))
+        }
+        try hear(#""type":"bye","run":"a","last_seq":1,"reason":"SIGTERM""#, at: 0)
+        #expect(Self.said(&state, at: 0) == "ended")
+        try hear(#""seq":2,"type":"progress","source":"s","done":1,"page":1"#, at: 1)
+        #expect(Self.said(&state, at: 1) == "live")
+    }
+
     @Test func twoThatSpeakByTurnsAreAConflictForThreeMinutes() throws {
         var member = FleetMember("web1", width: .seconds(10))
         var items: [FleetMember.Item] = []
