@@ -151,6 +151,21 @@ import Testing
         #expect(board.bye == nil && board.runChanges == 0)
     }
 
+    /// An answer 304 says that the last value is still right.
+    @Test func aValueThatWasConfirmedIsNotStale() throws {
+        var board = Board()
+        board.apply(try data(1, 0, 1))
+        let (newest, window) = (try #require(board.series[0].newest?.time), Duration.seconds(10))
+        #expect(Optional(board.sources[0]).isStale(newest, at: newest + .seconds(26), window: window))
+        var answer = try decode(
+            #"{"seq":2,"time":"2026-03-01T12:00:00Z","type":"latency","source":"fact","endpoint":"GET /","status":304,"ms":1}"#
+        )
+        answer.time = newest + .seconds(10)
+        board.apply(answer)
+        #expect(!Optional(board.sources[0]).isStale(newest, at: newest + .seconds(35), window: window))
+        #expect(Optional(board.sources[0]).isStale(newest, at: newest + .seconds(36), window: window))
+    }
+
     @Test func windowsOfAnotherWidthMakeRoomForOtherSeries() throws {
         var limits = Board.Limits()
         limits.windows = 4
