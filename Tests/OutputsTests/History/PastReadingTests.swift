@@ -125,6 +125,16 @@ import Testing
         #expect(try Self.summary(bytes) == "r1(100,111): !51…99 100…110")
     }
 
+    /// A reader gets the kept lines from there on.
+    @Test func whereTheFirstLinesAreMissingIsRemembered() throws {
+        let history = MemoryHistory()
+        history.begin("r1")
+        for numbers in [1...10, 20...30, 41...50] { history.add(numbers) }
+        var reading = PastReading(from: .after(5, run: "r1"), nil, as: .lines)
+        while case .bytes = reading.advance(history, at: Self.time) {}
+        #expect(reading.lastBeforeMissing == 10 && reading.next == LineID("r1", 51))
+    }
+
     /// `A:3…5` for lines of a run, `!4…9` for a gap, in their order.
     static func summary(_ bytes: [UInt8]) throws -> String {
         var parts: [String] = []
