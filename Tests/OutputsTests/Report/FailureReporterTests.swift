@@ -49,7 +49,7 @@ import Testing
     @Test func whatIsNotOfNowCarriesItsTime() async throws {
         let failure = Failure(.timeout, "no answer")
         let told = try await Self.told { stage in
-            [Duration.zero, .seconds(-5), .seconds(-6)].map {
+            [Duration.zero, .seconds(-5), .seconds(-6), .seconds(5), .seconds(6)].map {
                 Event(time: FeedStage.start + $0, source: stage.source, body: .error(failure))
             }
         }
@@ -57,6 +57,7 @@ import Testing
             told == [
                 "catwatch: fact: no answer", "catwatch: fact: no answer",
                 "catwatch: 2023-11-14T22:13:14Z fact: no answer",
+                "catwatch: fact: no answer", "catwatch: 2023-11-14T22:13:26Z fact: no answer",
             ])
     }
 
