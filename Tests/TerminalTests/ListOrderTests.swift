@@ -71,6 +71,19 @@ import Testing
             #expect(order.series == twin(script.view.board, .name, ""))
         }
     }
+
+    /// The sources of another run appear one by one.
+    @Test func aSourceThatComesLaterIsFoldedAsWasChosen() {
+        var script = FeedScript()
+        script.hello()
+        var order = ListOrder()
+        for source in ["b", "a"] {
+            script.data(source, key: "1", 1)
+            script.data(source, key: "2", 2)
+            order.update(script.view.board, key: .source, folds: ["a": true])
+        }
+        #expect(order.groups.filter(\.isFolded).map(\.name) == ["a"])
+    }
 }
 
 @Suite(.limited) struct ListOrderVectorTests {
