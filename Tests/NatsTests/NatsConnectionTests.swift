@@ -130,7 +130,7 @@ import Testing
         let connecting = Task(executorPreference: threads.client.loop) {
             let address = NatsAddress(host: "127.0.0.1", port: server.port)
             let connection = NatsConnection(
-                to: NatsServers([address]), name: "test", inbox: "_INBOX_test", patience: 20)
+                to: NatsServers([address]), name: "test", inbox: "_INBOX_test", patience: 250)
             let fault = #expect(throws: NatsFault.self) { try connection.connect() }
             #expect(fault?.reason == "the server has sent its greeting, and no answer")
         }

@@ -117,14 +117,16 @@ private func silenceNameServers(_ folder: String) throws {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = UInt16(53).bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F42_0001).bigEndian  // 127.66.0.1
+    // 127.67.x.y, which no other run of this test has.
+    let (high, low) = (UInt32(getpid()) >> 8 & 0xFF, UInt32(getpid()) & 0xFF)
+    address.sin_addr.s_addr = (0x7F43_0000 | high << 8 | low).bigEndian
     try withUnsafePointer(to: &address) { pointer in
         try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
             _ = try systemCall("bind") { bind(number, address, socklen_t(MemoryLayout<sockaddr_in>.size)) }
         }
     }
     let path = "\(folder)/resolv.conf"
-    let text = "nameserver 127.66.0.1\noptions timeout:30 attempts:5\n"
+    let text = "nameserver 127.67.\(high).\(low)\noptions timeout:30 attempts:5\n"
     try #require(try ChildProcess(["sh", "-c", "printf '\(text)' > \(path)"], in: "/").wait() == 0)
     // Glibc's module leaves unshare(2) out: it is only declared for _GNU_SOURCE.
     let symbol = try #require(dlsym(UnsafeMutableRawPointer(bitPattern: 0), "unshare"))
