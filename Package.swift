@@ -72,17 +72,13 @@ func program(
         name: name, dependencies: dependencies, swiftSettings: settings + sections + more, linkerSettings: linking)
 }
 
-/// Nothing imports a test module: its description is emitted with its code, without another pass over all its files.
-let withoutImporters: [SwiftSetting] =
-    isForChecks ? [.unsafeFlags(["-no-emit-module-separately"], .when(configuration: .debug))] : []
-
 /// - Parameter threads: the files and folders whose tests have more than one thread, with what they need; nil is all of them.
 func tests(
     _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], threads: [String]? = []
 ) -> Target {
     .testTarget(
         name: name, dependencies: dependencies, exclude: exclude, sources: isForThreads ? threads : nil,
-        swiftSettings: settings + withoutImporters)
+        swiftSettings: settings)
 }
 
 let package = Package(
