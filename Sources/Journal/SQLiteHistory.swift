@@ -60,6 +60,11 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
 
     package func columns(_ query: ColumnQuery) throws(JournalFault) -> ColumnPage {
         try use { database throws(JournalFault) in
+            let file = opened?.trace.file
+            // Its lines have other numbers.
+            if let former = query.file, former != file {
+                throw JournalFault(.disk, "it was replaced while it was read")
+            }
             try database.run("BEGIN")
             defer { try? database.run("COMMIT") }
             let rest = try database.prepare(
@@ -78,7 +83,8 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
                 time = part.upperBound
             }
             let oldest = try database.integer("SELECT min(time) FROM lines")
-            return ColumnPage(columns: columns, next: next, oldest: oldest.map { Timestamp(microseconds: $0) })
+            return ColumnPage(
+                columns: columns, next: next, oldest: oldest.map { Timestamp(microseconds: $0) }, of: file)
         }
     }
 

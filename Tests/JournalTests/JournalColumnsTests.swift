@@ -1,4 +1,5 @@
 import Feed
+import Glibc
 import Journal
 import Reactor
 import TestSupport
@@ -70,6 +71,28 @@ import Testing
                 one.values?.mean = expected
                 return one == other && abs(mean - expected) <= 1e-9 * max(1, abs(expected))
             }
+    }
+
+    /// Numbers of lines are those of a file.
+    @Test func aFileThatIsReplacedMeanwhileEndsTheReading() throws {
+        func fill(_ run: String) throws {
+            let store = try openStore()
+            var feed = FeedOfLines(run: run)
+            let greeting = feed.greeting
+            try store.commit([greeting] + feed.add(100, from: Self.start), at: now)
+            store.close()
+        }
+        try fill("one")
+        let history = SQLiteHistory(path: path, atMost: 10)
+        var query = Self.query("fact", "fact", width: 1, 0, 1_000)
+        let page = try history.columns(query)
+        (query.from, query.file) = (try #require(page.next), page.file)
+        for name in ["", "-wal", "-shm"] { rename(path + name, folder.path("old") + name) }
+        try fill("two")
+        let fault = #expect(throws: JournalFault.self) { try history.columns(query) }
+        #expect(fault?.reason == "it was replaced while it was read")
+        query.file = nil
+        #expect(try history.columns(query).next != nil)
     }
 
     private static let series = [

@@ -91,8 +91,9 @@ test("columns are narrow, fill windows, and are not too many", () => {
 test("errors are counted, and their column has them once", () => {
     const board = boardOf([[70, 5]], [10, 11, 11.9])
     const past = seriesOf("s", "s", { board: () => board })
-    for (const line of [hello("r2", 2), column(10, [], { errors: 3 }), bye]) past.take(line)
-    assert.deepEqual(past.model(second).errors.map(({ time, code }) => [(time - begin) / second, code]), [[10.5, "3 errors"], [11.5, "2 errors"]])
+    // The board's first error is the journal's, too.
+    for (const line of [hello("r2", 3), column(10, [], { errors: 3 }), column(11, [], { errors: 1 }), bye]) past.take(line)
+    assert.deepEqual(past.model(second).errors.map(({ time, code }) => [(time - begin) / second, code]), [[10.5, "3 errors"], [11.5, "3 errors"]])
 })
 
 /** A server that answers with chunks of text; `asked` has what it was asked for. */

@@ -176,7 +176,7 @@ package struct PastReading: Sendable {
         }
         if let next = page.next {
             var query = query
-            query.from = next
+            (query.from, query.file) = (next, page.file)
             phase = .columns(query, run: run)
             return .bytes(framed(lines))
         }

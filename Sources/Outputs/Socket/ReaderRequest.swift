@@ -124,6 +124,10 @@ package enum ReaderRequest: Sendable, Equatable {
                         + "\"types\"")
             }
             guard series.utf8.count <= longestSeries else { throw tooLong("series", longestSeries) }
+            let kind = SeriesKind(of: series)
+            guard kind == .data || series == kind.prefix + sources[0] else {
+                throw wrong("\"series\" is not of the source")
+            }
             guard 1...mostWidth ~= width else { throw wrong("\"width\" takes whole seconds from 1 to \(mostWidth)") }
             let query = ColumnQuery(
                 of: series, source: sources[0], width: Int64(width) * 1_000_000, from: from, until: until)

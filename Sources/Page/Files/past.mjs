@@ -91,8 +91,7 @@ export class PastSeries {
         if (width !== this.column || start + width <= this.from || start >= this.until) return
         const column = this.#at(start)
         if (gaps > 0) this.hasHoles = true
-        // Some of them are the board's too.
-        column.errors = Math.max(column.errors, errors)
+        column.errors += errors
         if (window === null) return
         // What the board holds is later.
         if (column.window !== null) absorb(window, column.window)
@@ -118,7 +117,7 @@ export class PastSeries {
         }
         const source = board.sourceNamed(this.source)
         if (source === undefined) return
-        for (const { time } of board.errors(source)) if (isAsked(time)) this.#at(time).errors += 1
+        for (const error of board.errors(source)) if (error.sequence > sequence && isAsked(error.time)) this.#at(error.time).errors += 1
     }
 
     #at(time) {
@@ -174,7 +173,7 @@ export async function fetchPast(past, control) {
         if (response.type === "opaqueredirect" || (response.ok && !isFeed)) throw new Error("something else answers there")
         if (response.status === 404) {
             past.hasJournal = false
-            return past.join(0)
+            return past.join(-1)
         }
         if (!response.ok) throw new Error(response.status === 400 ? "the agent refuses it: it may be older than this page" : `status ${response.status}`)
         const reader = response.body.getReader()

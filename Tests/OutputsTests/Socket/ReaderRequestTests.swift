@@ -158,6 +158,7 @@ import Testing
             (asked(#","sources":[],"series":"s","width":60"#), "go together"),
             (asked(#","sources":["s"],"types":["s"],"series":"s","width":60"#), "go together"),
             (asked(#","sources":["s"],"series":7,"width":60"#), "series"),
+            (asked(#","sources":["s"],"series":"latency:t","width":60"#), "not of the source"),
             (asked(#","sources":["s"],"series":"s","width":60,"since":1"#), "neither"),
             (asked(#","sources":["s"],"series":"s","width":60,"kept":true"#), "neither"),
             (asked(#","sources":["s"],"series":"\#(String(repeating: "x", count: 2_049))","width":60"#), "2048"),
