@@ -177,7 +177,7 @@ private struct ColumnSums {
         self.query = query
         sums.bind(3, query.last.id)
         sums.bind(4, query.source)
-        if isOne.contains("?5") { sums.bind(5, query.series) }
+        if isOne.holds("?5") { sums.bind(5, query.series) }
     }
 
     /// The condition for a line that may have a value of the series, and the expression for that value.
