@@ -84,6 +84,13 @@ import Testing
         #expect(trail.line(bytesBack: 100) == LineID("r2", 5) && trail.line(bytesBack: 101) == LineID("r2", 1))
     }
 
+    @Test func beginsWithTheFirstRunOfWhichSomethingIsWritten() {
+        var trail = WriteTrail(from: LineID("unknown", 1), reach: 1_000)
+        trail.record(.bytes(Self.hello("r1", first: 5) + Self.line(5, 100) + Self.hello("r1", first: 6)))
+        #expect(trail.line(bytesBack: 1_000) == LineID("r1", 5))
+        #expect(trail.runs(from: LineID("r1", 5)).map(\.run.hello) == [Self.hello("r1", first: 6)])
+    }
+
     @Test func knowsTheRunsOfItsLines() {
         var trail = WriteTrail(from: LineID("r0", 1), reach: 1_000)
         for number in 1...40 {
