@@ -46,7 +46,7 @@ package protocol WatchedStream: ByteStream {
     func whenReady(_ body: @escaping (Readiness) -> Void)
 }
 
-/// A stream that can only be read.
+/// A stream that can only be read. Only reading it tells its end, unless a kind of it watches for that.
 package protocol ReadOnlyStream: ByteStream {}
 
 extension ReadOnlyStream {

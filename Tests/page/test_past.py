@@ -131,5 +131,5 @@ def test_without_a_journal_one_is_told_what_is_missing(fed, open_page):
     expect(page.locator(".detail .amount")).to_have_text("1")
     page.context.watch.expected.append("status of 404")
     page.get_by_role("button", name="Hour").click()
-    expect(page.locator(".detail-past")).to_contain_text("the agent has no journal (--journal=FILE), only what its log still holds")
+    expect(page.locator(".detail-past")).to_contain_text("the agent has no journal (--journal=FILE), only what this page holds")
     expect(page.locator(".detail .graph-numbers")).to_contain_text("n 1")

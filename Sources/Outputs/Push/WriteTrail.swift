@@ -44,10 +44,13 @@ struct WriteTrail: Sendable {
     /// The runs from that of a line on, the first one with this line, others with their first one.
     func runs(from start: LineID) -> [(run: Run, first: Int)] {
         guard let first = runs.lastIndex(where: { $0.name == start.run }) else { return [] }
-        return runs[first...].indices.map { index in
-            let numbers = lines[oldest...].lazy.filter { $0.run == forgottenRuns + index }.map(\.sequence)
-            return (runs[index], index == first ? start.sequence : numbers.min() ?? runs[index].next)
+        var later = runs[first...].map { (run: $0, first: $0.next) }
+        for line in lines[oldest...] where line.run > forgottenRuns + first {
+            let index = line.run - forgottenRuns - first
+            later[index].first = min(later[index].first, line.sequence)
         }
+        later[0].first = start.sequence
+        return later
     }
 
     private var newest: Run {

@@ -178,9 +178,9 @@ export function create(context) {
         if (state === "asking") return setText(before, `${times} · asking`)
         if (state !== "here") says = ` · not there: ${visible(state)}`
         else if (series.windows.length === 0) says = " · nothing is kept of it"
-        if (state === "here" && !series.hasJournal) says += " · the agent has no journal (--journal=FILE), only what its log still holds"
+        if (state === "here" && !series.hasJournal) says += " · the agent has no journal (--journal=FILE), only what this page holds"
         if (state === "here" && series.hasHoles) says += " · lines are missing"
-        setText(before, `from the ${series.hasJournal ? "journal" : "agent's log"} ${times}${says}`)
+        setText(before, `from ${series.hasJournal ? "the journal" : "this page"} ${times}${says}`)
     }
 
     function ask() {

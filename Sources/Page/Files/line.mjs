@@ -144,7 +144,6 @@ const readers = {
         history: duration(m.history_s, 1e6) ?? 120e6,
         firstSeq: m.first_seq,
         nextSeq: m.next_seq,
-        journalFirstSeq: m.journal_first_seq ?? null,
         isFleet: m.fleet ?? false,
         host: host(m),
         app: app(m),
