@@ -10,6 +10,8 @@ package enum Delivery: Sendable {
     case gap([UInt8])
     /// A new `hello` and `stats`: from here on the feed is of another run, or its sources have changed.
     case greeting([UInt8])
+    /// The `hello` and `stats` of a run that has ended. A `gap` follows, for the lines of it that the reader did not get.
+    case ended([UInt8], run: String)
     /// Nothing new; `interrupt` was called.
     case interrupted
     /// The `bye` line, which is the last.
@@ -19,7 +21,8 @@ package enum Delivery: Sendable {
     package var piece: LinePiece? {
         switch self {
         case .lines(let span): .span(span)
-        case .kept(let lines), .gap(let lines), .greeting(let lines), .end(let lines): .bytes(lines)
+        case .kept(let lines), .gap(let lines), .greeting(let lines), .ended(let lines, _), .end(let lines):
+            .bytes(lines)
         case .interrupted: nil
         }
     }

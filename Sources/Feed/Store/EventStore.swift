@@ -16,6 +16,7 @@ package actor EventStore {
     /// Whether the feed is a recording being played back, so that the wall clock shows the recorded time.
     package nonisolated let isRecording: Bool
     private let readers: StoreReaders
+    private var endedRuns = EndedRuns()
     private var ending: String?
     /// The oldest line of this run in a journal; nil without one.
     private var journalFirst: Int?
@@ -394,7 +395,11 @@ package actor EventStore {
     package func dequeue(for id: ReaderID) -> Delivery? { readers[id].flatMap { dequeue(for: $0) } }
 
     private func dequeue(for reader: StoreReader) -> Delivery? {
-        if let missing = reader.owedGap.take() { return gap(missing) }
+        if let missing = reader.nextMissing() {
+            guard let run = missing.run, !missing.isGreeted else { return gap(missing.numbers) }
+            return .ended(
+                run.greeting(for: missing.numbers, isFiltered: reader.isFiltered, at: wall.now), run: run.identity.run)
+        }
         // Only once the feed's run is known, or never will be.
         if reader.owedGreeting != .none, state.hasBegun || ending != nil {
             return .greeting(
@@ -504,7 +509,8 @@ package actor EventStore {
         guard let reader = readers[id] else { return [] }
         reader.isFiltered = isFiltered
         let first = firstReplayed(of: most)
-        reader.move(to: start, from: first, keptAfter: keptAfter, in: identity.run, of: state)
+        reader.move(
+            to: start, from: first, keptAfter: keptAfter, in: identity.run, of: state, behind: endedRuns)
         return state.hasBegun ? greet(reader, from: first) : []
     }
 
@@ -642,14 +648,26 @@ package actor EventStore {
     /// The sequence number of the newest line with a value pointer; `stats` include it from then on.
     package var newestPointer: Int { state.tables.newestPointer }
 
-    /// The sequence number of a reader's next line.
-    package func cursor(of id: ReaderID) -> Int { readers[id]?.cursor ?? state.log.nextSequence }
+    /// The first line that a reader did not get, and was not told of.
+    package func nextLine(of id: ReaderID) -> LineID {
+        readers[id]?.nextLine(in: identity.run) ?? LineID(identity.run, state.log.nextSequence)
+    }
+
+    /// Whether a reader has everything below a number of the feed's run.
+    package func hasReached(_ sequence: Int, by id: ReaderID) -> Bool {
+        readers[id].map { $0.isCurrent && $0.cursor >= sequence } ?? true
+    }
+
+    /// Whether what a reader gets next is of the feed's run, for which it was greeted.
+    package func isCurrent(_ id: ReaderID) -> Bool { readers[id]?.isCurrent ?? true }
 
     /// Counts a reader that was closed because it stopped reading.
     package func countStalledReader() { state.counts.stalledReaders += 1 }
 
     /// The last line that a reader has received.
-    package func progress(of id: ReaderID) -> LineID { LineID(identity.run, cursor(of: id) - 1) }
+    package func progress(of id: ReaderID) -> LineID {
+        LineID(identity.run, (readers[id]?.cursor ?? state.log.nextSequence) - 1)
+    }
 
     /// Records that a reader's lines up to this one are durable: from now on this limits inputs and keeps lines.
     ///
@@ -1061,8 +1079,14 @@ package actor EventStore {
 
     /// Starts a run.
     private func begin(_ hello: Line.Hello, isFirst: Bool) {
-        let old = isFirst ? nil : state.log.nextSequence - 1
-        journalFirst = nil
+        let old: EndedRuns.Run? =
+            isFirst
+            ? nil
+            : EndedRuns.Run(
+                identity: identity, interval: state.tables.interval, history: state.tables.history,
+                numbers: endedRuns.first..<max(endedRuns.first, state.log.nextSequence))
+        if let old { endedRuns.add(old) }
+        (journalFirst, endedRuns.first) = (nil, hello.firstSeq)
         state.begin(with: hello)
         for reader in readers.present { reader.begin(hello, after: old, in: state.log) }
         identity = AgentIdentity(

@@ -48,8 +48,8 @@ final class StoreReader {
     var kept = KeptCursor()
     /// Whether it is to be greeted soon, because of new sources; it gets kept lines that came since after that.
     var awaitsNews = false
-    /// Lines that it has missed, such as of an ended run.
-    var owedGap: ClosedRange<Int>?
+    /// Lines that it has missed, and is not told of yet.
+    private var missing: [EndedRuns.Missing] = []
     var owedGreeting = Greeting.none
     /// The `bye` that it has yet to get of a run that it has read, if it keeps runs.
     var farewell: [UInt8]?
@@ -74,26 +74,49 @@ final class StoreReader {
     /// - Parameters:
     ///   - first: the first line to replay. If it asked for older ones by sequence number, a gap names those.
     ///   - keptAfter: it first gets the kept lines above this number; nil for none.
+    ///   - ended: if it asked for lines of one of these runs, gaps name those, and those of the runs since.
     func move(
-        to start: ReaderStart, from first: Int, keptAfter: Int?, in run: String, of state: borrowing FeedState
+        to start: ReaderStart, from first: Int, keptAfter: Int?, in run: String, of state: borrowing FeedState,
+        behind ended: EndedRuns
     ) {
         guard state.hasBegun else {
             position = .pending(start)
             kept = KeptCursor(after: keptAfter, before: 0, of: state.log)
             return
         }
+        let line = start.line(in: run)
+        let missing = line?.run == run ? nil : line.flatMap { ended.missing(from: $0) }
         // A relayed feed's `stats` may count lines that are still to arrive.
         let next = start.cursor(
-            in: run, first: state.log.firstSequence, next: state.log.nextSequence, asOf: state.asOf)
+            in: run, first: missing == nil ? state.log.firstSequence : ended.first, next: state.log.nextSequence,
+            asOf: state.asOf)
         goOn(at: max(next, first), isOfRun: start.isOf(run), keptAfter: keptAfter, in: state.log)
-        switch start {
-        case .after where start.isOf(run) && next < first: owedGap = next...(first - 1)
-        case .at(_, let asked):
-            (owedGap, owedGreeting) = (nil, .none)
+        if case .at(_, let asked) = start {
+            owedGreeting = .none
             if let asked { kept.oweUnnumbered(after: asked.run == run ? asked.sequence : 0, of: state.log.kept) }
-        case .oldest, .newest, .after: break
         }
+        if line != nil { self.missing = missing ?? [] }
+        if missing?.isEmpty == false { owedGreeting = .run }
+        if case .after = start, start.isOf(run), next < first { self.missing = [.init(numbers: next...(first - 1))] }
     }
+
+    /// What it is to be told next of lines that it has missed; if it was not greeted for their run, that comes first.
+    func nextMissing() -> EndedRuns.Missing? {
+        guard let next = missing.first else { return nil }
+        if next.isGreeted { missing.removeFirst() } else { missing[0].isGreeted = true }
+        return next
+    }
+
+    /// The first line that it did not get, and is not told of.
+    ///
+    /// - Parameter current: the feed's run.
+    func nextLine(in current: String) -> LineID {
+        guard let missing = missing.first else { return LineID(current, cursor) }
+        return LineID(missing.run?.identity.run ?? current, missing.numbers.lowerBound)
+    }
+
+    /// Whether it was greeted for the feed's run, and told of all lines that it missed before.
+    var isCurrent: Bool { missing.isEmpty && owedGreeting != .run }
 
     /// - Parameter isOfRun: whether it asked for a position in this run: numbers of another one say nothing of this one's
     ///   lines.
@@ -111,11 +134,12 @@ final class StoreReader {
 
     /// Goes on in a run that begins.
     ///
-    /// - Parameter old: the last line of the run before; nil for the feed's first run.
-    func begin(_ hello: Line.Hello, after old: Int?, in log: borrowing LineLog) {
-        // A reader that was not greeted for the previous run has seen nothing of it, and gets no gap for it.
-        if let old, owedGreeting != .run {
-            if cursor <= old { owedGap = cursor...old }
+    /// - Parameter old: the run before; nil for the feed's first run.
+    func begin(_ hello: Line.Hello, after old: EndedRuns.Run?, in log: borrowing LineLog) {
+        if let old {
+            if let rest = EndedRuns.Missing(from: cursor, of: old, isGreeted: owedGreeting != .run) {
+                missing = missing.suffix(EndedRuns.most - 1) + [rest]
+            }
             owedGreeting = .run
         }
         let start = if case .pending(let start) = position { start } else { ReaderStart.oldest }
@@ -164,6 +188,17 @@ package enum ReaderStart: Sendable {
         case .oldest, .newest, .after(_, nil): true
         case .after(_, let run?): run == name
         case .at(let line, _): line.run == name
+        }
+    }
+
+    /// The line that it names.
+    ///
+    /// - Parameter current: the run of a line for which it names none.
+    func line(in current: String) -> LineID? {
+        switch self {
+        case .oldest, .newest: nil
+        case .after(let sequence, let run): LineID(run ?? current, sequence.addingSaturated(1))
+        case .at(let line, _): line
         }
     }
 

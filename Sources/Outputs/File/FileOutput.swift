@@ -136,10 +136,10 @@ package actor FileOutput {
         while true {
             if mustReopen { try await persist(reader) {} }
             line = await store.progress(of: reader)
-            if let goal, line.sequence >= goal - 1 { return }
+            if let goal, await store.hasReached(goal, by: reader) { return }
             switch try await store.next(for: reader) {
             case .lines(let span): try await append(.span(span), reader)
-            case .gap(let line), .greeting(let line): try await append(.bytes(line), reader)
+            case .gap(let line), .greeting(let line), .ended(let line, _): try await append(.bytes(line), reader)
             case .kept, .interrupted: break
             case .end(let line): return try await append(.bytes(line), reader)
             }

@@ -41,7 +41,7 @@ struct JournalBatch {
             pieces.append(.lines(span))
             lines += span.sequences.count
             bytes += span.count
-        case .greeting(let greeting):
+        case .greeting(let greeting), .ended(let greeting, _):
             pieces.append(.greeting(greeting))
             bytes += greeting.count
         case .gap(let line):

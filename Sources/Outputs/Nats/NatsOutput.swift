@@ -103,7 +103,8 @@ package actor NatsOutput {
                 let receipt = try await ask { broker throws(NatsFault) in try broker.publish(message) }
                 steps.publish(receipt, at: moment)
             case .greet(let most):
-                let greeting = await store.greeting(isFiltered: false, atMost: most)
+                let greeting =
+                    await store.isCurrent(reader) ? await store.greeting(isFiltered: false, atMost: most) : nil
                 steps.greet(
                     greeting, of: await store.run, isFleet: await store.isOfFleet, at: loop.clock.now)
             case .readKept(let cursor, let limit):

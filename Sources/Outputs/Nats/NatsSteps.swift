@@ -74,6 +74,8 @@ struct NatsSteps {
     private var fence: NatsFence
     /// How often the stream has rejected the first message for its id or place.
     private var rejections = 0
+    /// The run that has ended of which the next message names the lines that it missed, with its greeting.
+    private var ended: (run: String, greeting: [UInt8])?
     /// The run of the lines that are read, and the last of its numbers that the stream has.
     private var stored = LineID("", 0)
     /// When the stream accepted the last message.
@@ -179,6 +181,12 @@ struct NatsSteps {
         case .greeting:
             batch.begin(room: room)
             stage = .kept
+            if let (run, greeting) = ended.take() {
+                stored = LineID(run, 0)
+                batch.add(greeting)
+                stage = .lines
+                return .read
+            }
             if let nextGreeting, nextGreeting <= moment.now { return .greet(atMost: batch.capacity) }
             fallthrough
         case .kept:
@@ -210,7 +218,12 @@ struct NatsSteps {
         if stage != .ended { stage = .greeting }
     }
 
-    mutating func greet(_ greeting: [UInt8], of run: String, isFleet: Bool, at now: LoopInstant) {
+    /// - Parameter greeting: nil while an earlier run is read: its own comes behind that.
+    mutating func greet(_ greeting: [UInt8]?, of run: String, isFleet: Bool, at now: LoopInstant) {
+        guard let greeting else {
+            nextGreeting = nil
+            return
+        }
         if run != stored.run { (stored, kept) = (LineID(run, 0), Kept(due: now)) }
         setFleet(isFleet)
         guard !isFleet else { return }
@@ -242,7 +255,7 @@ struct NatsSteps {
         setFleet(isFleet)
         switch delivery {
         case nil: stage = .drained
-        case .lines? where isFleet, .gap? where isFleet, .greeting? where isFleet: break
+        case .lines? where isFleet, .gap? where isFleet, .greeting? where isFleet, .ended? where isFleet: break
         case .lines(let span)?:
             rest = (span, 0, span.sequences.lowerBound)
             // Of a fleet, neither run nor sources were published.
@@ -250,6 +263,9 @@ struct NatsSteps {
             // An attached agent may have begun long before.
             if stored.sequence == 0 { stored.sequence = span.sequences.lowerBound - 1 }
         case .gap(let line)?: batch.add(line, naming: Line.Gap(line[...])?.numbers)
+        case .ended(let greeting, let run)?:
+            ended = (run, greeting)
+            if batch.isEmpty { stage = .greeting } else { complete(at: now) }
         // After the end of a feed whose agent was never known, no greeting is due.
         case .greeting? where nextGreeting != nil || !isOver:
             nextGreeting = now

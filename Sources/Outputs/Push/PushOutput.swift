@@ -20,9 +20,6 @@ package actor PushOutput {
     private let resend: Int
     /// What was written over the last connection; nil before the first one.
     private var trail: WriteTrail?
-    /// Where a connection begins: the runs that earlier ones have written, each with the first line that the peer may
-    /// not have read; empty once something is written.
-    private var unread: [(run: WriteTrail.Run, first: Int)] = []
     /// The bytes of the last piece that were not written.
     private var unwritten = 0
     /// Signalled when there may be more to write.
@@ -72,8 +69,6 @@ package actor PushOutput {
     package func run() async throws(CancellationError) {
         let feed = ReaderFeed.push(named: target.description, of: store, history) { [more] in more.signal() }
         defer { feed.close() }
-        // From there on the log's reader knows what it lacks, however long connecting takes.
-        if let start { _ = feed.move(to: Self.terms(from: start)) }
         do {
             try await push(feed)
         } catch {
@@ -111,10 +106,9 @@ package actor PushOutput {
         }
         await store.setState("ok", of: feed.reader)
         let start = start ?? feed.nextLine
-        unread = trail?.runs(from: start) ?? []
-        trail = WriteTrail(from: start, reach: resend, hello: unread.first?.run.hello ?? [])
+        trail = WriteTrail(from: start, reach: resend)
         unwritten = 0
-        let greeting = resume(feed, from: start)
+        let greeting = feed.move(to: Self.terms(from: start))
         let bound = LoopBound(stream)
         return try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask { try await self.push(feed, behind: greeting, to: bound) }
@@ -125,16 +119,6 @@ package actor PushOutput {
             defer { group.cancelAll() }
             return try await group.next() ?? false
         }
-    }
-
-    /// Goes on with this line; if its run has ended and there is no journal, with what is left.
-    private func resume(_ feed: ReaderFeed, from start: LineID) -> [UInt8] {
-        let run = feed.nextLine.run
-        guard history == nil, start.run != run else { return feed.move(to: Self.terms(from: start)) }
-        // Of a run that began since, its reader in the log knows what it lacks.
-        if !feed.isGreeted { return [] }
-        let first = unread.last { $0.run.name == run }?.first
-        return feed.move(to: Self.terms(from: first.map { LineID(run, $0) } ?? start))
     }
 
     private static func terms(from start: LineID) -> ReaderRequest.Terms {
@@ -167,41 +151,12 @@ package actor PushOutput {
     private func write(_ piece: LinePiece, to stream: any ByteStream) async throws {
         guard piece.count > 0 else { return }
         var piece = piece
-        if case .bytes(let lines) = piece { piece = .bytes(missing(before: lines) + lines) }
-        unread = []
         trail?.record(piece)
         if case .bytes = piece, !target.sendsControl {
             piece = .bytes(piece.withUnsafeBytes { $0.lines { LineHead($0) != nil } })
         }
         unwritten = piece.count
         try await piece.write(to: stream) { unwritten -= $0 }
-    }
-
-    /// What comes before the first lines of a connection if the run that it begins in has ended, and nobody has the lines
-    /// any more that the peer may not have read: the `hello` of that run, and a `gap` for these.
-    private func missing(before lines: [UInt8]) -> [UInt8] {
-        guard !unread.isEmpty,
-            let line = try? LineDecoder.decode(Bytes(lines.prefix { $0 != UInt8(ascii: "\n") }))
-        else { return [] }
-        var missing: [UInt8] = []
-        func name(_ run: WriteTrail.Run, _ first: Int, before next: Int) {
-            guard !run.hello.isEmpty else { return }
-            missing += run.hello
-            guard first < next else { return }
-            missing += ControlLine.gap(time: store.wallTime, missing: first...next - 1, reason: "slow_reader")
-        }
-        switch line.body {
-        case .hello(let hello):
-            let ended = unread.prefix { $0.run.name != hello.run }
-            for (run, first) in ended { name(run, first, before: run.next) }
-        case .gap(let gap):
-            // The journal names lines of the run that it was asked for, the log those of the last one.
-            let last = history == nil ? unread.count - 1 : 0
-            for (run, first) in unread[..<last] { name(run, first, before: run.next) }
-            name(unread[last].run, unread[last].first, before: gap.from)
-        default: break
-        }
-        return missing
     }
 
     /// Reads and drops the peer's bytes until it is gone: one that only stops sending may still read.

@@ -38,7 +38,7 @@ package actor FailureReporter {
             case .lines(let span):
                 guard await store.mayHoldReports(span, orAnswers: everyRequest) else { continue }
                 for text in span.withUnsafeBytes({ texts(of: $0) }) { await notices.say(text) }
-            case .gap, .greeting, .kept, .interrupted: break  // the lines are in the feed anyway
+            case .gap, .greeting, .ended, .kept, .interrupted: break  // the lines are in the feed anyway
             case .end: return await store.close(reader)
             }
         }

@@ -61,7 +61,7 @@ package actor ProgressReporter {
                 self.bar = bar
                 isDrawn = false
                 changed.signal()
-            case .gap, .greeting, .kept, .interrupted: break
+            case .gap, .greeting, .ended, .kept, .interrupted: break
             case .end: return
             }
         }

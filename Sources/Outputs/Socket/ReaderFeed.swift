@@ -126,11 +126,8 @@ final class ReaderFeed: @unchecked Sendable {
     /// Has a beat follow the events that are being written.
     func oweBeat() { owesBeat = true }
 
-    /// The next line, as long as it reads the log.
-    var nextLine: LineID { store.assumeIsolated { LineID($0.run, $0.cursor(of: reader)) } }
-
-    /// Whether it was greeted for the log's run.
-    var isGreeted: Bool { store.assumeIsolated { $0.run } == run }
+    /// The first line that it did not get, as long as it reads the log.
+    var nextLine: LineID { store.assumeIsolated { $0.nextLine(of: reader) } }
 
     /// Whether an answer to a request can be given now.
     var takesAnswers: Bool { if case .owedTwice = greeting { false } else { true } }
@@ -170,6 +167,9 @@ final class ReaderFeed: @unchecked Sendable {
             let first = framed(lines) + failure
             (greeting, pending, failure) = (.given, nil, [])
             return .bytes(isOwedTwice ? lines + first : first)
+        case .ended(let lines, let run):
+            self.run = run
+            return .bytes(greeted(framed(lines)))
         case .kept(let lines):
             room -= lines.count
             guard let filter else { return .bytes(framed(lines)) }
@@ -182,7 +182,7 @@ final class ReaderFeed: @unchecked Sendable {
 
     /// Whether it reads the log, and its next line is this one or a later one.
     func hasReached(_ sequence: Int) -> Bool {
-        if case .log = position { store.assumeIsolated { $0.cursor(of: reader) } >= sequence } else { false }
+        if case .log = position { store.assumeIsolated { $0.hasReached(sequence, by: reader) } } else { false }
     }
 
     /// Looks for the lines that a gap names in the journal, for a push: its peer cannot ask for them.

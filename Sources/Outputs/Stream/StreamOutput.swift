@@ -92,7 +92,7 @@ package actor StreamOutput {
         while true {
             switch try await store.next(for: reader) {
             case .lines(let span): try await write(.span(span), to: stream)
-            case .gap(let line), .greeting(let line): try await write(.bytes(line), to: stream)
+            case .gap(let line), .greeting(let line), .ended(let line, _): try await write(.bytes(line), to: stream)
             case .kept, .interrupted: break
             case .end(let line):
                 try await write(.bytes(line), to: stream)

@@ -76,7 +76,7 @@ package struct TerminalView: Sendable {
         var splitter = LineSplitter()
         switch delivery {
         case .lines(let span): span.withUnsafeBytes { splitter.push(Array($0)[...]) }
-        case .gap(let line), .greeting(let line), .kept(let line): splitter.push(line[...])
+        case .gap(let line), .greeting(let line), .ended(let line, _), .kept(let line): splitter.push(line[...])
         case .interrupted: break
         case .end(let line):
             splitter.push(line[...])

@@ -100,7 +100,7 @@ enum StoreThroughput: Scenario {
                 lines += span.sequences.count
                 span.withUnsafeBytes { newlines += count(of: 0x0A, in: $0) }
             case .gap: throw BenchError("the reader fell behind")
-            case .greeting, .kept, .interrupted: continue  // only for other kinds of feeds and readers
+            case .greeting, .ended, .kept, .interrupted: continue  // only for other kinds of feeds and readers
             case .end: return (lines, newlines, true)
             }
         }

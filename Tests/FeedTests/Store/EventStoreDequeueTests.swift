@@ -124,7 +124,7 @@ import Testing
                 if random.next() % 20 == 0 { readers.randomElement(using: &random)?.dequeueAll() }
             }
             try await loop.sleep(for: .seconds(1))
-            let last = await harness.store.cursor(of: harness.store.open(nil, from: .newest).0) - 1
+            let last = await harness.store.nextLine(of: harness.store.open(nil, from: .newest).0).sequence - 1
             await harness.store.finish("end")
             try await loop.sleep(for: .seconds(1))
             for reader in readers {

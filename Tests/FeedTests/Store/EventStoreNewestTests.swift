@@ -19,7 +19,7 @@ import Testing
                 let bytes = span.withUnsafeBytes { Bytes($0) }
                 lines += try bytes.split(separator: 0x0A).map { try LineDecoder.decode($0) }
             case .kept: break
-            case .interrupted, .end: Issue.record("\(delivery)")
+            case .ended, .interrupted, .end: Issue.record("\(delivery)")
             }
         }
         return (greeting, lines, count)

@@ -110,7 +110,7 @@ import Testing
                             for line in bytes.split(separator: 0x0A) { board.apply(try LineDecoder.decode(line)) }
                             continue
                         case .gap(let line): board.apply(try LineDecoder.decode(line[...]))
-                        case .kept, .interrupted, .end: break
+                        case .ended, .kept, .interrupted, .end: break
                         }
                         transcript.add(delivery, at: harness.loop.clock.now)
                     }

@@ -430,7 +430,7 @@ extension PlayedBackTests {
         try await Self.relay(#""as_of":9223372036854775807,"endpoints":[],"sources":[]"#) { store in
             let (reader, _) = await store.open("reader", from: .after(.max))
             _ = await store.move(reader, to: .after(.max, run: "r1"), isFiltered: false)
-            #expect(await store.cursor(of: reader) == .max)
+            #expect(await store.nextLine(of: reader).sequence == .max)
         }
     }
 

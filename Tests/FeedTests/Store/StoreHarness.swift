@@ -123,7 +123,7 @@ struct Transcript: Sendable {
                     self.kept.append(kept.line)
                 }
             }
-        case .greeting: fail("another run")
+        case .greeting, .ended: fail("another run")
         case .interrupted: fail("interrupted by nobody")
         }
     }

@@ -99,7 +99,7 @@ final class ReplayStage: @unchecked Sendable {  // touched on one loop only
                 while true {
                     switch try await self.store.next(for: reader) {
                     case .lines(let span): self.note(span.withUnsafeBytes { Array($0) })
-                    case .gap(let line), .greeting(let line): self.note(line)
+                    case .gap(let line), .greeting(let line), .ended(let line, _): self.note(line)
                     case .kept, .interrupted: break
                     case .end(let line): return self.note(line)
                     }

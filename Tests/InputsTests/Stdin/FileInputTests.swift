@@ -68,7 +68,7 @@ import Testing
                 switch try await store.next(for: reader) {
                 case .lines(let span): span.withUnsafeBytes { splitter.push(Bytes($0)) }
                 case .gap: Issue.record("something was lost")
-                case .greeting, .kept, .interrupted: continue
+                case .greeting, .ended, .kept, .interrupted: continue
                 case .end: return counts
                 }
                 while let item = splitter.next() {

@@ -53,7 +53,7 @@ import Testing
             switch try await store.next(for: reader) {
             case .lines(let span): last = span.sequences.upperBound
             case .gap: gaps += 1
-            case .greeting, .kept, .interrupted: continue
+            case .greeting, .ended, .kept, .interrupted: continue
             case .end: return (last, gaps)
             }
         }

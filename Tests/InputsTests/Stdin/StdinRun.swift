@@ -69,7 +69,7 @@ struct StdinRun: Sendable {
             switch try await store.next(for: reader) {
             case .lines(let span): span.withUnsafeBytes { splitter.push(Bytes($0)) }
             case .gap: Issue.record("something was lost")
-            case .greeting, .kept, .interrupted: continue
+            case .greeting, .ended, .kept, .interrupted: continue
             case .end: return lines
             }
             while let item = splitter.next() {

@@ -42,7 +42,7 @@ import Testing
                     let bytes = span.withUnsafeBytes { Array($0) }
                     for line in bytes.split(separator: 0x0A) { lines.append(try LineDecoder.decode(line)) }
                 case .gap?: gaps += 1
-                case .greeting?, .kept?, .interrupted?, nil: break
+                case .greeting?, .ended?, .kept?, .interrupted?, nil: break
                 case .end?: return (lines, gaps)
                 }
                 try await loop.sleep(for: pause)

@@ -150,7 +150,7 @@ import Testing
                         try await loop.sleep(for: .milliseconds(Int64(random.next() % 1_600)))
                     }
                     try await loop.sleep(for: .seconds(60))
-                    let end = await origin.store.cursor(of: origin.store.open(nil, from: .newest).0)
+                    let end = await origin.store.nextLine(of: origin.store.open(nil, from: .newest).0).sequence
                     await last.store.finish("end")
                     let read = try await transcript
                     #expect(read.end == end && end > 300, "seed \(seed)")
@@ -265,7 +265,7 @@ import Testing
                     way.stage = other
                     try await loop.sleep(for: .seconds(30))
                     await middle.store.finish("end")
-                    let end = await other.store.cursor(of: other.store.open(nil, from: .newest).0)
+                    let end = await other.store.nextLine(of: other.store.open(nil, from: .newest).0).sequence
                     let transcript = try await reader.transcript(on: loop)
                     #expect(transcript.fault == nil && transcript.gaps.isEmpty && end > 8)
                     #expect(transcript.numbers == Array(1...25) + Array(1..<end))

@@ -18,6 +18,8 @@ import Testing
         var run = "r1"
         var isFleet = false
         var isOver = false
+        /// Whether the reader was greeted for the feed's run.
+        var isCurrent = true
         var most = 1 << 20
         var stream = NatsStream()
         var last: NatsStored?
@@ -74,7 +76,8 @@ import Testing
                     } else {
                         steps.publish(.success(NatsReceipt(sequence: 1, isRepeated: true)), at: moment)
                     }
-                case .greet: steps.greet(Array("hello\nstats\n".utf8), of: run, isFleet: isFleet, at: now)
+                case .greet:
+                    steps.greet(isCurrent ? Array("hello\nstats\n".utf8) : nil, of: run, isFleet: isFleet, at: now)
                 case .readKept(let cursor, let limit):
                     let index = kept.firstIndex { $0.cursor == cursor }
                     let count = min(limit.lines, index.map { kept[$0].count } ?? 0)
@@ -178,6 +181,44 @@ import Testing
         #expect(Self.numbers(stage.sent.last) == "1-1" && stage.sent.last?.headers.first == .init(NatsHeader.run, "r2"))
         #expect(String(decoding: stage.sent[2].payload, as: UTF8.self).hasPrefix("hello\nstats\n{"))
         #expect(stage.steps.missing(of: "r2", through: 4) == 3)
+    }
+
+    private static func gap(_ missing: ClosedRange<Int>) -> Delivery {
+        .gap(ControlLine.gap(time: Timestamp(seconds: 0), missing: missing, reason: "slow_reader"))
+    }
+    private static func run(_ message: NatsMessage) -> String? { message.headers.first?.value }
+
+    @Test func aRunThatHasEndedHasAMessageOfItsOwn() throws {
+        var stage = Stage()
+        stage.go(try Self.lines(1...3))
+        stage.run = "r4"
+        stage.go(
+            try Self.lines(4...5), Self.gap(6...7), .ended(Array("hello r2\nstats\n".utf8), run: "r2"), Self.gap(1...4),
+            .ended(Array("hello r3\nstats\n".utf8), run: "r3"), Self.gap(8...9), .greeting([]), try Self.lines(1...1))
+        stage.pass(.milliseconds(200))
+        stage.go()
+        #expect(stage.sent.map(Self.numbers) == ["1-3", "4-7", "1-4", "8-9", "1-1"])
+        #expect(stage.sent.map(Self.run) == ["r1", "r1", "r2", "r3", "r4"])
+        let texts = stage.sent.map { String(decoding: $0.payload, as: UTF8.self) }
+        #expect(texts[2].hasPrefix("hello r2\nstats\n{\"type\":\"gap\"") && texts[3].hasPrefix("hello r3\nstats\n{"))
+        #expect(texts[4].hasPrefix("hello\nstats\n{") && !texts[1].contains("hello"))
+        #expect(stage.steps.missing(of: "r4", through: 4) == 3)
+    }
+
+    /// The log may be of another run already.
+    @Test func noGreetingIsDueBeforeTheRestOfARun() throws {
+        var stage = Stage()
+        stage.go(try Self.lines(1...3))
+        (stage.run, stage.isCurrent) = ("r2", false)
+        stage.pass(.seconds(60))
+        stage.go(Self.gap(4...5))
+        #expect(Self.numbers(stage.sent.last) == "4-5" && stage.sent.last.map(Self.run) == "r1")
+        stage.isCurrent = true
+        stage.go(.greeting([]), try Self.lines(1...1))
+        stage.pass(.milliseconds(200))
+        stage.go()
+        #expect(stage.sent.map(Self.numbers) == ["1-3", "4-5", "1-1"] && stage.sent.last.map(Self.run) == "r2")
+        #expect(stage.sent.last.map { String(decoding: $0.payload, as: UTF8.self) }?.hasPrefix("hello\n") == true)
     }
 
     @Test(arguments: [(16 << 10, nil), (1 << 20, 16 << 10)] as [(Int, Int?)])

@@ -1,0 +1,55 @@
+internal import Reactor
+
+/// The runs of an attached agent that have ended: a reader is told which of their lines it did not get.
+struct EndedRuns {
+    struct Run {
+        let identity: AgentIdentity
+        let interval: Duration
+        let history: Duration
+        /// The sequence numbers of its lines.
+        let numbers: Range<Int>
+
+        /// The `hello` and `stats` that come before a `gap` for these lines.
+        func greeting(for missing: ClosedRange<Int>, isFiltered: Bool, at time: Timestamp) -> [UInt8] {
+            ControlLine.hello(
+                time: time, identity: identity, isFiltered: isFiltered, interval: interval, history: history,
+                firstSequence: missing.lowerBound, nextSequence: numbers.upperBound)
+                + ControlLine.stats(time: time, asOf: missing.lowerBound - 1, endpoints: [], sources: [])
+        }
+    }
+
+    /// Lines that a reader did not get.
+    struct Missing {
+        let numbers: ClosedRange<Int>
+        /// The ended run that they belong to; nil for the feed's.
+        var run: Run?
+        /// Whether the reader was greeted for their run.
+        var isGreeted = true
+    }
+
+    // Bound: ended runs of an attached agent that a reader is told of | 16 | the oldest are not named
+    static let most = 16
+    private var runs: [Run] = []
+    /// The sequence number of the first line of the feed's run.
+    var first = 1
+
+    /// Adds the run that ends.
+    mutating func add(_ run: Run) { runs = runs.suffix(Self.most - 1) + [run] }
+
+    /// The lines from this one on, run by run; nil when its run is not among these.
+    func missing(from line: LineID) -> [Missing]? {
+        guard let first = runs.lastIndex(where: { $0.identity.run == line.run }) else { return nil }
+        return runs[first...].compactMap { run in
+            let first = run.identity.run == line.run ? line.sequence : 1
+            return Missing(from: max(first, run.numbers.lowerBound), of: run, isGreeted: false)
+        }
+    }
+}
+
+extension EndedRuns.Missing {
+    /// The lines of a run from this one on; nil when it has none.
+    init?(from first: Int, of run: EndedRuns.Run, isGreeted: Bool) {
+        guard first < run.numbers.upperBound else { return nil }
+        self.init(numbers: first...(run.numbers.upperBound - 1), run: run, isGreeted: isGreeted)
+    }
+}
