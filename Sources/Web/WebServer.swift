@@ -5,7 +5,7 @@ package import Reactor
 
 /// Serves the page, the feed and the agent's metrics and health by HTTP, on the agent's main loop.
 package actor WebServer {
-    // Bound: requests by HTTP besides streams (as many streams as readers allowed at the start) | 256 | 503, connection
+    // Bound: requests by HTTP besides streams | 256, and as many streams as readers at the start | 503, connection
     //   closed
     /// The most requests at once, besides the streams of readers.
     package static let requests = 256

@@ -61,7 +61,7 @@ package enum ReaderRequest: Sendable, Equatable {
     private static let longestText = 256
     /// The same of a series: its key has up to 1,024 bytes.
     private static let longestSeries = 2_048
-    // Bound: columns of an answer from the journal | 2,000, one line each | the request is refused
+    // Bound: columns of an answer from the journal | 2,000, one line each | request refused
     private static let mostColumns = 2_000
     /// The greatest width of a column, in seconds: a leap year.
     private static let mostWidth = 366 * 86_400

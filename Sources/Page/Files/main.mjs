@@ -101,7 +101,7 @@ function recall() {
 
 // What is known
 
-// Bound: lines of Fibonacci sources before their screen is there | 4 Mi characters | oldest half dropped
+// Bound: lines of Fibonacci sources before their screen | 4 Mi characters | oldest half dropped
 const mostEarly = 4 << 20
 
 /** Keeps the lines that FibonacciRuns are made of while nobody has fetched these. */

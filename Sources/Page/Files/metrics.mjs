@@ -60,7 +60,7 @@ const agentColumns = [
     { name: "host" }, { name: "system" }, { name: "version" },
 ]
 
-// Bound: endpoints and agents in the page's tables | 200, and 200 more by a button | the button counts the others
+// Bound: endpoints and agents in the page's tables | 200, and 200 more by a button | counted on the button
 const pageSize = 200
 
 export function create(context) {
