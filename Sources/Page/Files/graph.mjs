@@ -65,7 +65,7 @@ export function unbroken(samples, errors, width) {
 
 const round = number => Math.round(number * 10) / 10
 
-// Bound: the path of a graph of the page | four points a column of pixels | first, lowest, highest, last drawn
+// The path of a graph of the page: four points a column of pixels; first, lowest, highest, last drawn.
 /**
  * The path of one run of samples; a dot where it is a single one.
  */
