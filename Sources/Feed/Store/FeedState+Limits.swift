@@ -22,8 +22,8 @@ extension FeedState {
         // Bound: agents of a fleet | 10,000 | refused and counted, unless configured
         /// The most agents of a fleet.
         package var members = 10_000
-        // Bound: share of an agent of a fleet | 1,000 series, 100 sources, 100 endpoints | no windows, lines of sources
-        //   `lost`, no statistics; each reported once
+        // Share of an agent of a fleet: 1,000 series, 100 sources, 100 endpoints; no windows, lines of sources `lost`,
+        // no statistics; each reported once.
         /// The most that one agent of a fleet may have of each.
         package var memberSeries = 1_000
         package var memberSources = 100

@@ -9,7 +9,7 @@ package final class MetricsHandler: WebHandler {
 
     // Bound: scrapes in progress | 16, each 32 KiB and 16 bytes for each name that may be ambiguous | 503
     static let mostAtOnce = 16
-    // Bound: time to read `/metrics` | 60 s | connection closed
+    // Time to read `/metrics`: 60 s; connection closed.
     static let patience = Duration.seconds(60)
 
     package init(_ context: WebContext) { self.context = context }

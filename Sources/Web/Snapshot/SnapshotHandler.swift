@@ -19,7 +19,7 @@ final class SnapshotHandler: WebHandler {
     static let mostHeld = 2
     /// The age up to which a snapshot is shared.
     private static let sharing = Duration.seconds(1)
-    // Bound: time to read a snapshot | 300 s | connection closed
+    // Time to read a snapshot: 300 s; connection closed.
     static let patience = Duration.seconds(300)
 
     init(_ context: WebContext) { self.context = context }
