@@ -578,7 +578,7 @@ export function createGraph() {
         setText(told, parts.join("; ") + ". Arrow keys read single values.")
     }
 
-    // Bound: windows in the table of a graph | 500 | newest shown
+    // Windows in the table of a graph: 500; newest shown.
     const mostRows = 500
 
     function drawTable() {
