@@ -14,18 +14,18 @@ package final class HTTPServer {
 
     /// The limits for clients.
     package struct Limits: Sendable {
-        // Bound: connections of an HTTP server | 1,024 by default, and 16 that are refused | 503 to the one that has
-        //   waited longest for a request, or else to the new one
+        // Bound: connections of an HTTP server | 1,024 by default, and 16 being refused | 503 to who has waited longest
+        //   for a request, else to the new one
         /// The most connections at once, including waiting streams and upgraded ones.
         package var connections = 1_024
         /// The most connections from one IPv4 address or one IPv6 network of 64 bits; more are closed at once without
         /// an answer. 0 for no limit. Connections from loopback and through Unix sockets, where a proxy may be, are not
         /// counted.
         package var connectionsPerAddress = 0
-        // Bound: body of a request | 64 KiB | 413: at once if its length is announced, otherwise after it came
+        // Body of a request: 64 KiB; 413: at once if its length is announced, else after it came.
         /// The most bytes of a request's body.
         package var body = 64 << 10
-        // Bound: target of a request; its header fields | 8 KiB each | 414; 431
+        // Target of a request; its header fields: 8 KiB each; 414; 431.
         /// The most bytes of a request's target.
         package var target = 8 << 10
         /// The most bytes of all header fields of a request.
@@ -35,12 +35,10 @@ package final class HTTPServer {
         /// The bytes of memory per connection, for the head of a request; the rest is for an answer's head and the
         /// pieces of a stream without a size.
         package var memory = 32 << 10
-        // Bound: time for the head of a request, from the start of the connection or the request's first byte | 10 s |
-        //   connection closed
+        // Time for the head of a request, from the connection's start or its first byte: 10 s; connection closed.
         /// How long the head of a request may take.
         package var head = Duration.seconds(10)
-        // Bound: time for a body, until a further request, or in which a client takes nothing | 60 s | connection
-        //   closed
+        // Time for a body, until a further request, or without the client taking anything: 60 s; connection closed.
         /// The longest such wait; in whole seconds, unless the response is a stream.
         package var patience = Duration.seconds(60)
 

@@ -6,7 +6,7 @@ package struct JournalReach: Sendable {
     /// The number of row ids; nil when there are too many runs to count.
     package private(set) var total: Int? = 0
 
-    // Bound: runs for the progress bar of `catwatch log` | 10,000 (320 KiB) | no bar, only the number of lines read
+    // Bound: runs for the progress bar of `catwatch log` | 10,000 (320 KiB) | no bar, only the lines read
     private static let mostRuns = 10_000
 
     /// Adds the next run.

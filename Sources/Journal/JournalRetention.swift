@@ -5,8 +5,8 @@ internal import Reactor
 ///
 /// Their pages are reused; the file does not shrink.
 struct JournalRetention {
-    // Bound: lines that a journal deletes at a time | 8,192, or 1,024 pages (4 MiB); the last step may exceed both |
-    //   others in further transactions
+    // Lines that a journal deletes at a time: 8,192, or 1,024 pages (4 MiB); the last step may exceed both; rest in
+    // further transactions.
     private static let mostLines = 8_192
     private static let mostPages: Int64 = 1_024
     private static let step = 32

@@ -145,7 +145,7 @@ package final class JournalRows {
         package var line: UnsafeRawBufferPointer { statement.text(6) }
     }
 
-    // Bound: rows that `catwatch log` reads in a transaction | 4,096 | others in further transactions
+    // Rows that `catwatch log` reads in a transaction: 4,096; rest in further ones.
     /// Passes rows with these row ids to `body`, in order, until there are no more, it returns false, or `most` are read.
     ///
     /// - Parameter isReversed: whether the newest come first.

@@ -4,7 +4,7 @@ internal import Reactor
 ///
 /// `PRAGMA quick_check` would check more, but block everybody for its duration (decision 0043).
 struct JournalScan {
-    // Bound: rows that the check of a journal reads at a time | 8,192, or 4 MiB | others in the next step
+    // Rows that the check of a journal reads at a time: 8,192, or 4 MiB; rest in the next step.
     private static let mostBytes: Int64 = 4 << 20
     private static let mostRows = 8_192
 

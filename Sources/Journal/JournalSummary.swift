@@ -20,7 +20,7 @@ package struct JournalSummary: Sendable {
     /// The number of all lines, also of those without a source.
     package private(set) var lines = 0
 
-    // Bound: sources in the table of `catwatch log` | 1,000, at most 10 KiB each | further ones share a row
+    // Bound: sources in the table of `catwatch log` | 1,000, at most 10 KiB each | rest share a row
     /// The most sources with their own totals.
     package static let mostSources = 1_000
 

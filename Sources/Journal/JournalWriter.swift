@@ -6,8 +6,8 @@ internal import Reactor
 ///
 /// A commit is one transaction, and so is each step of `tidy`: after an error nothing of it remains.
 final class JournalWriter {
-    // Bound: a journal's write-ahead log, `FILE-wal` | copied into the file from 4 MiB; if readers prevent that, 32 MiB
-    //   and one commit | no commit until readers let the log begin again; inputs do not wait
+    // A journal's write-ahead log, `FILE-wal`: copied into the file from 4 MiB; if readers prevent that, 32 MiB and one
+    // commit; no commit until they let it begin again; inputs do not wait.
     /// The size of the write-ahead log, in bytes, from which it is checkpointed, as far as readers allow.
     private static let loggedBytes: Int64 = 4 << 20
     /// The size of the write-ahead log, in bytes, at which nothing more is committed.

@@ -52,7 +52,7 @@ package struct JournalSettings: Sendable, Equatable {
     package var sync = Sync.normal
     /// How long lines are kept at most.
     package var age: Duration = .seconds(7 * 86_400)
-    // Bound: a journal's file | 256 MiB (`--journal-bytes`) and seven days (`--journal-age`) | oldest lines deleted
+    // A journal's file: 256 MiB (`--journal-bytes`) and seven days (`--journal-age`); oldest lines deleted.
     /// The maximum size of the file, in bytes.
     package var bytes = 256 << 20
 

@@ -13,10 +13,10 @@ final class SQLiteDatabase {
 
     // Bound: SQLite's page cache | 512 KiB a connection | pages written before the commit
     private static let cacheKiB = 512
-    // Bound: a value in a journal | 4 MiB | the file is moved aside as hostile or damaged
+    // A value in a journal: 4 MiB; the file is moved aside.
     /// No line or row of ours is longer.
     private static let longestValue: Int32 = 4 << 20
-    // Bound: SQLite's memory in the process | 24 MiB | a file whose schema needs more is moved aside
+    // Bound: SQLite's memory | 24 MiB | a file whose schema needs more is moved aside
     private static let mostMemory: Int64 = 24 << 20
     /// The step in which a file grows, in bytes.
     private static let growth: Int32 = 1 << 20

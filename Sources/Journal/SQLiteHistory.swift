@@ -12,8 +12,8 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     /// The range of row ids for the times of the last query.
     private var bounds: (from: Timestamp?, until: Timestamp?, rowIDs: ClosedRange<Int64>)?
 
-    // Bound: lines whose columns are computed in one transaction | 65,536, and those of the next one's microsecond | the
-    //   reading goes on in the next transaction
+    // Lines whose columns are computed in one transaction: 65,536, and those of the next one's microsecond; goes on in
+    // the next one.
     private let mostCounted: Int
 
     package convenience init(path: String, atMost mostCounted: Int = 65_536) {
@@ -213,7 +213,7 @@ private struct ColumnSums {
 
 /// Searches a journal for the requested lines, in one transaction.
 private struct Search {
-    // Bound: rows that a search for a reader's lines reads in a transaction | 16,384 | others in the next transaction
+    // Rows that a search for a reader's lines reads in a transaction: 16,384; rest in the next one.
     private static let mostLooks = 16_384
 
     let query: JournalQuery

@@ -4,7 +4,7 @@ package import Reactor
 ///
 /// Unchecked: used by one thread at a time, as `LineStore` says.
 package final class SQLiteLineStore: LineStore, @unchecked Sendable {
-    // Bound: damaged journals that a process moves aside | 8 | left alone, retried every second
+    // Damaged journals that a process moves aside: 8; left alone, retried every second.
     /// Keeps a disk that damages everything from being filled with such files.
     private static let mostMoves = 8
 

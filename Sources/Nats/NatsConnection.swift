@@ -15,8 +15,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
     private(set) var context: OpaquePointer?
     /// The subscription that is read.
     var subscription: OpaquePointer?
-    // Bound: abandoned subscriptions of a NATS connection | 100, each with at most 1 MiB or a message | connection
-    //   closed and made anew
+    // Bound: abandoned subscriptions of a NATS connection | 100, each at most 1 MiB or a message | connection made anew
     /// Subscriptions that were read before, which live as long as the connection: see `close`.
     var retired: [OpaquePointer] = []
     /// The consumer that is read: the stream's name and its own.

@@ -31,7 +31,7 @@ package struct NatsDelivery: Sendable, Equatable {
     /// The length of the payload, in bytes; `payload` is empty when that is more than `mostPayload`.
     package var size: Int
 
-    // Bound: a message from a stream | 2 MiB: a line, what is sent with it, and some room | skipped, with an `error`
+    // A message from a stream: 2 MiB: a line, what is sent with it, some room; skipped, with an `error`.
     /// The longest payload to accept, in bytes.
     package static let mostPayload = 2 << 20
 

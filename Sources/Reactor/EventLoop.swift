@@ -34,7 +34,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
     /// - Throws: `SystemError` when the process has no free descriptor.
     package init(virtual: Bool = false) throws(SystemError) {
         clock = LoopClock(isVirtual: virtual)
-        // Bound: jobs and timers in a turn of the loop | 512, or 0.25 ms | descriptors have their turn
+        // Jobs and timers in a turn of the loop: 512, or 0.25 ms; descriptors get their turn.
         turn = TimeSlice(clock: clock, time: .microseconds(250), steps: 512)
         inbox = try Inbox()
         epoll = try Epoll()

@@ -1,7 +1,7 @@
 /// A FIFO queue: a ring buffer that grows but never shrinks, so that a steady stream of jobs allocates nothing.
 struct JobQueue {
-    // Bound: jobs in the loop's queue, timers and inbox | the number of tasks; each waits for one thing at a time |
-    //   they grow, and keep their memory
+    // Bound: jobs in the loop's queue, timers and inbox | the number of tasks, each waiting for one thing | they grow,
+    //   and keep their memory
     private var ring: [UnownedJob?] = Array(repeating: nil, count: 64)
     private var head = 0
     private(set) var count = 0

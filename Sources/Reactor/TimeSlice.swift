@@ -17,8 +17,7 @@ package struct TimeSlice {
     /// Checking after each step is cheap compared to steps longer than this.
     private static let shortStretch = Duration.microseconds(5)
 
-    // Bound: lines, messages or items that an input reads at once | 0.1 ms, or a full batch | others on the loop have
-    //   their turn
+    // Lines, messages or items that an input reads at once: 0.1 ms, or a full batch; others get their turn.
     /// - Parameters:
     ///   - time: the most time on the loop; the default leaves room in the turn for the consequences of the work.
     ///   - steps: the most steps.

@@ -10,7 +10,7 @@ package final class TurnWalk<Element> {
     package init(on loop: EventLoop, visit: @escaping (Element) -> Void) {
         self.loop = loop
         self.visit = visit
-        // Bound: readers called in a turn of the loop | 256, or 0.25 ms | others in the next turns
+        // Readers called in a turn of the loop: 256, or 0.25 ms; rest in the next turns.
         slice = TimeSlice(of: loop, time: .microseconds(250), steps: 256)
     }
 

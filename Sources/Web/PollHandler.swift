@@ -7,7 +7,7 @@ struct PollHandler: WebHandler {
     let methods = ["POST"]
     let context: WebContext
 
-    // Bound: body of a poll request | 1 KiB | 413
+    // Body of a poll request: 1 KiB; 413.
     static let longest = 1 << 10
 
     func response(to request: HTTPRequest, below rest: Substring) -> HTTPResponse {

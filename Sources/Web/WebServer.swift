@@ -5,11 +5,10 @@ package import Reactor
 
 /// Serves the page, the feed and the agent's metrics and health by HTTP, on the agent's main loop.
 package actor WebServer {
-    // Bound: requests by HTTP besides streams (as many streams as readers allowed at the start) | 256 | 503, connection
-    //   closed
+    // Requests by HTTP besides streams: 256, and as many streams as readers at the start; 503, connection closed.
     /// The most requests at once, besides the streams of readers.
     package static let requests = 256
-    // Bound: connections from one IPv4 address or IPv6 /64 network, except loopback | 256 | closed without an answer
+    // Connections from one IPv4 address or IPv6 /64 network, except loopback: 256; closed without an answer.
     /// The usual limits, with connections for requests only: those for readers are added.
     package static var limits: HTTPServer.Limits {
         var limits = HTTPServer.Limits()

@@ -304,7 +304,7 @@ actor Agent {
         }
     }
 
-    // Bound: lines of a journal read for the state of the previous run | the newest 256 MiB | older ones left out
+    // Bound: lines of a journal read for the previous run | the newest 256 MiB | older ones left out
     private static let mostRestored = 256 << 20
 
     /// Restores what new readers need of the runs before, from the journal: the newest lines and the windows of sources

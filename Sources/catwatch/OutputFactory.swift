@@ -48,8 +48,8 @@ struct OutputFactory: Sendable {
     /// - Parameter start: the place where an earlier output ended, to continue from; nil for the oldest line.
     /// - Returns: nil when no thread can be started for the disk.
     func file(_ path: String, from start: FileOutput.Place? = nil) -> (FileOutput, Run)? {
-        // Bound: threads of files that a reload stopped in a write that never ends | one for each reload of
-        //   `output_file` | kept until the process ends
+        // Bound: threads of files whose write never ends after a reload | one for each reload of `output_file` | kept
+        //   until the process ends
         // Each output has its own thread: a stalled disk may block it for ever.
         guard let worker = worker("disk") else { return nil }
         let output = FileOutput(

@@ -69,8 +69,8 @@ actor OutputRunner {
     /// The wakeups of everybody who waits for an output to end.
     private var waiting: [Wakeup] = []
 
-    // Bound: time for outputs and readers to take the rest at a stop or reload; at the end of all inputs for readers
-    //   only | 5 s | cancelled; a reader that took nothing in the last second is cut off within its line
+    // Time for outputs and readers to take the rest at a stop or reload; at the end of all inputs for readers only: 5
+    // s; cancelled; who took nothing in the last second is cut off within its line.
     static let drainTime = Duration.seconds(5)
 
     init(_ factory: OutputFactory) {

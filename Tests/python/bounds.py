@@ -23,9 +23,11 @@ MODULES = [
 INTRODUCTION = """\
 # Bounds
 
-Every buffer has a bound, and something defined happens when it is full. Do not change this page:
-`Tests/python/bounds.py` writes it from comments beside the code, `// Bound: buffer | bound | when full`.
-A buffer's first words find its code: `grep -rn 'Bound: idle libcurl' Sources`.
+Every buffer has a bound, and something defined happens when it is full. Limits that are no buffers are on other pages:
+of lines and requests in the [wire format](wire-format.md), by [HTTP](http.md#limits), of
+[settings](configuration.md), of a [fleet](fleet.md)'s agents, of a [journal](journal.md#how-large-it-gets).
+
+`Tests/python/bounds.py` writes this page from comments beside the code, `// Bound: buffer | bound | when full`.
 """
 
 

@@ -20,7 +20,7 @@ final class AirQualitySession {
     private var isMute = false
 
     // Bound: bytes waiting for a WebSocket client of the stand-in | 256 KiB of messages, 512 KiB with answers to pings
-    //   | it misses further messages
+    //   | it misses messages
     private static let mostUnsent = 256 << 10
     /// Messages that are due more often are sent together.
     private static let shortestPause = Duration.milliseconds(5)

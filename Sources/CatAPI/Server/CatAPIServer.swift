@@ -37,7 +37,7 @@ package actor CatAPIServer {
     }
 
     // Bound: the stand-in's HTTP server | 4,096 connections, 128 KiB of a body, 120 s for a body or response | as in
-    //   any HTTP server
+    //   any
     private static let limits: HTTPServer.Limits = {
         var limits = HTTPServer.Limits()
         limits.connections = 4_096

@@ -78,53 +78,51 @@ package struct Board: Sendable {
     package struct Limits: Sendable {
         // Bound: a board's series | 10,000, or `--max-series` | refused, counted in `refusedSeries`
         package var series = 10_000
-        // Bound: a board's points | 4,096 a series, 262,144 in all; grows with `--max-series` | oldest dropped, the
-        //   series marked as trimmed
+        // Bound: a board's points | 4,096 a series, 262,144 in all; grows with `--max-series` | oldest dropped, series
+        //   marked as trimmed
         package var pointsPerSeries = 4_096
         package var points = 262_144
-        // Bound: a board's windows (96 bytes each) | the history; 512 a series, 131,072 in all (12 MiB); grows with
-        //   `--max-series` | those past the history dropped, then the series' earliest
+        // Bound: a board's windows | the history; 512 a series, 131,072 in all (12 MiB); grows with `--max-series` |
+        //   past the history dropped, then the series' earliest
         package var windowsPerSeries = 512
         package var windows = 131_072
-        // Bound: a board's endpoints, each with a histogram of 8 KiB | 4,096 (32 MiB) | refused, counted in
-        //   `refusedEndpoints`
+        // Bound: a board's endpoints, with histograms | 4,096 (32 MiB) | refused, counted in `refusedEndpoints`
         package var endpoints = 4_096
         // Bound: a board's sources | 10,000 | refused, counted in `refusedSources`
         package var sources = 10_000
-        // Bound: a board's names of series, endpoints and sources | 2,048 bytes each, 4 MiB in all; grows with
-        //   `--max-series` | series, endpoint or source refused and counted
+        // Bound: a board's names of series, endpoints, sources | 2,048 bytes each, 4 MiB in all; grows with
+        //   `--max-series` | refused and counted
         /// Bytes of names of series, endpoints and sources.
         package var names = 4 << 20
-        // Bound: a board's names of bands and trends | 64 bytes each, 1,000 different ones (63 KiB) | cut; left out
+        // Bound: a board's band and trend names | 64 bytes each, 1,000 different (63 KiB) | cut; left out
         /// Different names of bands and trends in window lines.
         package var words = 1_000
-        // Bound: a board's memory samples, source names of 64 characters | 4,096 (1.3 MiB) | oldest dropped
+        // Bound: a board's memory samples | 4,096 (1.3 MiB) | oldest dropped
         package var memory = 4_096
-        // Bound: a board's newest lines, each with five texts of 1,000 characters | 500 (9.6 MiB) | oldest dropped
+        // Bound: a board's newest lines | 500, five texts of 1,000 characters each (9.6 MiB) | oldest dropped
         package var lines = 500
-        // Bound: a board's gaps, reasons of 1,000 characters | 100 (391 KiB) | oldest dropped
+        // Bound: a board's gaps | 100, reasons of 1,000 characters (391 KiB) | oldest dropped
         package var gaps = 100
-        // Bound: a board's `data` of series' newest events | 4 KiB each, 8 MiB in all | too long: left out; too much:
-        //   oldest dropped; the event says so, `dataLeftOut` counts
+        // Bound: a board's `data` of newest events | 4 KiB each, 8 MiB in all | left out; oldest dropped; the event
+        //   says so, `dataLeftOut` counts
         /// Bytes of `data` that one event keeps.
         package var dataPerEvent = 4 << 10
         /// Bytes of `data` that all events keep together.
         package var data = 8 << 20
-        // Bound: a board's texts of series' newest events | 1,000 characters each, 8 MiB in all | cut; oldest dropped,
-        //   as with `data`
+        // Bound: a board's texts of newest events | 1,000 characters each, 8 MiB in all | cut; oldest dropped, as with
+        //   `data`
         /// Bytes of `text` that all events keep together.
         package var texts = 8 << 20
         // Bound: a board's messages of failing sources | 1,000 characters each, 4 MiB in all | cut; oldest dropped
         /// Bytes of messages that all failing sources keep together.
         package var messages = 4 << 20
-        // Bound: a board's outputs of an `agent` line, each with two texts of 4,096 bytes | 64 (512 KiB) | left out
+        // Bound: a board's outputs of an `agent` line | 64, two texts of 4,096 bytes each (512 KiB) | left out
         package var outputs = 64
-        // Bound: a board's errors, codes of 64 characters | the history; 256 a source, 16,384 in all (4.5 MiB) | oldest
-        //   dropped
+        // Bound: a board's errors | the history; 256 a source, 16,384 in all (4.5 MiB) | oldest dropped
         package var errorsPerSource = 256
         package var errors = 16_384
-        // Bound: a board's agents of a fleet, each with seven texts of 256 bytes | 10,000 (17 MiB) | those silent for a
-        //   day dropped; otherwise the new one refused and counted
+        // Bound: a board's agents of a fleet | 10,000, seven texts of 256 bytes each (17 MiB) | those silent for a day
+        //   dropped, else the new one refused and counted
         /// The same as in a store: a board with a lower limit would refuse lines of further agents one by one.
         package var agents = FeedState.Limits().members
 
@@ -386,8 +384,7 @@ package struct Board: Sendable {
         guard stats.asOf >= lastSequence else { return }
         rebase(asOf: stats.asOf, stats.endpoints)
         (moreEndpoints, moreSources) = (stats.moreEndpoints, stats.moreSources)
-        // Bound: a board's types, units and bands of sources | one `stats` line (1 MiB) | replaced by the next `stats`
-        //   line
+        // Bound: a board's types, units and bands | one `stats` line (1 MiB) | replaced by the next one
         // Clears all descriptions first, so that together they never exceed what fits in one line.
         for index in sources.indices { sources[index].list(as: nil) }
         var order: [Int] = []

@@ -5,7 +5,7 @@ package struct BandScale: Sendable, Equatable {
     /// Whether a higher band is an improvement.
     package let higherIsBetter: Bool
 
-    // Bound: bands of a source | 64, names of 64 bytes, letters of 16 | a scale beyond that counts as none
+    // Bands of a source: 64, names of 64 bytes, letters of 16; the scale counts as none.
     /// The most bands of a scale.
     package static let mostBands = 64
     /// The longest name, in bytes of UTF-8.

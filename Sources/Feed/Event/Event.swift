@@ -201,7 +201,7 @@ package struct Progress: Sendable, Equatable {
     /// The keys of the series that are gone: a complete answer no longer had them.
     package var gone: [String]
 
-    // Bound: gone keys in a `progress` line | 1,000, and 64 KiB | others in further lines
+    // Gone keys in a `progress` line: 1,000, and 64 KiB; rest in further lines.
     package static let mostGone = 1_000
     package static let mostGoneBytes = 64 << 10
 

@@ -79,7 +79,7 @@ package struct EventBatch: Sendable {
     @inline(__always)
     package var isFull: Bool { byteCount >= Self.fullBytes || count >= Self.fullCount }
 
-    // Bound: events read and not yet published | 1,024, or 128 KiB and one event | published before more is read
+    // Bound: events read but not yet published | 1,024, or 128 KiB and one event | published first
     /// The size of a full batch, in bytes and in events.
     package static let fullBytes = 128 << 10
     package static let fullCount = 1_024

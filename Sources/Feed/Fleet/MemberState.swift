@@ -78,7 +78,7 @@ package struct MemberState: Sendable {
     static let longestText = 256
     /// The time that a conflict is reported after the last sign of it.
     static let conflictTime = Duration.seconds(180)
-    // Bound: silence of an agent of a fleet that is not configured | a day | forgotten after a last `peer` line
+    // Silence of an unconfigured agent of a fleet: a day; forgotten after a last `peer` line.
     /// The time after which a silent agent is forgotten, unless it is configured.
     package static let lifetime = Duration.seconds(86_400)
     private static let minute: Int64 = 60_000_000

@@ -5,7 +5,7 @@
 /// look inside a value, callers step down by `enter` and `step` as far as they need. It copies the runs between white
 /// space rather than single bytes, so that an input that is minified already costs one `memcpy`.
 struct JSONScanner {
-    // Bound: nesting of a document | 512 levels | `error` `not_json`
+    // Nesting of a document: 512 levels; `error` `not_json`.
     static let maximumDepth = 512
 
     private let tokens: JSONTokens

@@ -10,7 +10,7 @@ package struct LineID: Sendable, Hashable {
 
 /// The rule for names of runs, which are used in requests, file names and sentences.
 package enum RunName {
-    // Bound: name of a run | 64 letters, digits, `-` or `_` | an attached agent's connection ends; a request is refused
+    // Name of a run: 64 letters, digits, `-` or `_`; an attached agent's connection ends; a request is refused.
     /// The rule in words, for error messages.
     package static let rule = "1 to 64 letters, digits, - or _"
 

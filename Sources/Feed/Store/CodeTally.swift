@@ -9,7 +9,7 @@ package struct CodeTally: Sendable, Equatable {
     /// In the order of their first occurrence.
     package private(set) var entries: [Entry] = []
 
-    // Bound: status and error codes counted for each source | 24 of each kind | further ones count as `other`
+    // Status and error codes counted for a source: 24 of each kind; counted as `other`.
     /// Enough for all codes of our errors, and for more statuses than a server needs.
     static let most = 24
     static let other = "other"

@@ -210,7 +210,7 @@ package actor EventStore {
                 try await admit(until: deadline)
             }
             let now = wall.now
-            // Bound: `peer` lines in a turn of the loop | 32 | others in the next turns
+            // `peer` lines in a turn of the loop: 32; rest in the next turns.
             for index in next..<min(next + 32, state.fleet.count) {
                 next = index + 1
                 let id = MemberID(index: index)

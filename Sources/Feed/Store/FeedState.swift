@@ -172,8 +172,8 @@ package struct FeedState: ~Copyable, Sendable {
         return next
     }
 
-    // Bound: lines published at once, of an input that can wait or of windows that end | a quarter of the log, or one
-    //   event | we wait for lossless outputs first
+    // Bound: lines published at once by an input that can wait, or when windows end | a quarter of the log, or one
+    //   event | lossless outputs are awaited first
     /// The growth of the log, in bytes, after which to wait for lossless outputs: the chunk begun then adds as much.
     package var slice: Int { tables.log.capacity / 8 }
 

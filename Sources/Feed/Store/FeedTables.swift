@@ -311,7 +311,7 @@ package struct FeedTables: ~Copyable, Sendable {
         }
     }
 
-    // Bound: age of the newest line of a source without complete answers | a day, or three periods | left out
+    // Age of newest lines of sources without complete answers: a day, or three periods; left out.
     private static let longestKept = Duration.seconds(86_400)
 
     /// Whether a series may still be there because it was in an earlier run: it is not gone, nor missing in a complete answer

@@ -67,7 +67,7 @@ package struct KeptCursor: Sendable, Equatable {
 
     /// How much to return at once.
     package struct Limit: Equatable {
-        // Bound: kept lines made for a reader at once | 64 KiB, or one line | others made when these are written
+        // Kept lines made for a reader at once: 64 KiB, or one line; rest once these are written.
         package var bytes = 64 << 10
         package var lines = Int.max
         /// Whether to return windows and lines without a number: these may be of sources that the reader does not know yet.

@@ -54,7 +54,7 @@ struct KeptLines: Sendable {
         let next: Int
     }
 
-    // Bound: newest lines of series that the log has dropped | 8 MiB (`--kept-bytes`) | oldest dropped, counted in
+    // Bound: newest lines of series no longer in the log | 8 MiB (`--kept-bytes`) | oldest dropped, counted in
     //   `kept_dropped`
     /// The most bytes of kept lines, with `overhead` for each.
     let capacity: Int
@@ -67,7 +67,7 @@ struct KeptLines: Sendable {
     private var firstInLog: Int32 = -1
     /// The kept lines, by series.
     private var lines: [Int32: Kept] = [:]
-    // Bound: replaced kept lines of other agents | as many as there are current ones, and 64 | removed
+    // Bound: replaced kept lines of other agents | as many as current ones, and 64 | removed
     /// The foreign lines in their order, and some that are gone.
     private var arrivals: [Arrival] = []
     /// The number of elements at which to remove those that are gone.

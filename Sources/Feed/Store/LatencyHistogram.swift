@@ -142,8 +142,8 @@ package struct LatencyHistogram: Sendable, Equatable {
     }
 
     // The bucket's number is the exponent and the first six fraction bits of a positive Double, as one integer.
-    // Bound: histogram of response times, 64 buckets for each power of two | 1 µs to 1 h (8 KiB) | other times count in
-    //   the outermost buckets
+    // Histogram of response times: 1 µs to 1 h, 64 buckets for each power of two (8 KiB); others count in the
+    // outermost buckets.
     private static let shift = 46
     private static let shortest = 0.001
     private static let longest = 3_600_000.0

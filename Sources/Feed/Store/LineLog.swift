@@ -120,8 +120,8 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
     package let capacity: Int
     /// The period for which lines are kept, even if there is room for more.
     package let history: Duration
-    // Bound: a chunk that a slow reader is in the middle of | 64 KiB, or one long line; one a reader | stays until the
-    //   reader has it, even if the log drops it
+    // Bound: a chunk that a slow reader is in the middle of | 64 KiB or one long line; one a reader | kept until read,
+    //   even if the log drops it
     private let chunkSize: Int
     private var chunks: [LineChunk] = []
     /// The last of `chunks`, which keeps it alive.

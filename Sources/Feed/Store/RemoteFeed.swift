@@ -348,7 +348,7 @@ struct PlainNames: Sendable {
         var isRefused = false
     }
 
-    // Bound: series and endpoints relayed without decoding | 4,096, names of 1 KiB | others' lines decoded one by one
+    // Series and endpoints relayed without decoding: 4,096, names of 1 KiB; others decoded line by line.
     private static let most = 4_096
     private static let longest = 1_024
 

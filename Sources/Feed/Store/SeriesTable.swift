@@ -33,7 +33,7 @@ package struct SeriesTable: Sendable {
         var ring: WindowRing
     }
 
-    // Bound: key of a series | 1,024 bytes | name cut, event without windows, counted in `refused_series`
+    // Bound: key of a series | 1,024 bytes | cut; no windows, counted in `refused_series`
     /// The longest key accepted, in bytes.
     package static let longestKey = 1_024
 

@@ -13,7 +13,7 @@ struct SeriesWords: Sendable {
         var first: Timestamp?
     }
 
-    // Bound: words of series with values | one of 64 bytes each | removed with the series
+    // Bound: words of series | one of 64 bytes each | removed with the series
     private var runs: [Int: Run] = [:]
 
     var isEmpty: Bool { runs.isEmpty }

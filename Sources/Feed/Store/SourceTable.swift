@@ -63,10 +63,10 @@ struct SourceTable: Sendable {
     // Bound: name and type of a source | 1,024 bytes each | cut
     /// The size of reserved memory for names depends on this; real names are far shorter.
     private static let longestName = 1_024
-    // Bound: unit of a source | 32 bytes | cut
+    // Unit of a source: 32 bytes; cut.
     static let longestUnit = 32
-    // Bound: a store's messages of failing sources | 1,000 characters each, 4 MiB in all; codes 64 bytes | cut; beyond
-    //   4 MiB left out of `stats`
+    // Bound: a store's messages of failing sources | 1,000 characters each, 4 MiB in all; codes 64 bytes | cut; left
+    //   out of `stats`
     private static let mostMessages = 4 << 20
     private static let longestCode = 64
 

@@ -79,7 +79,7 @@ package struct WindowRing: Sendable {
     /// Whether `complete` has a line to emit.
     var hasChanges: Bool { !dirty.isEmpty }
 
-    // Bound: windows of a series | history / width + 8 | those past the history dropped after their line
+    // Bound: windows of a series | history / width + 8 | past the history dropped after their line
     /// The most windows held, which bounds the memory.
     package var capacity: Int { Int(clamping: history / width) + 8 }
 

@@ -5,14 +5,13 @@ package struct WindowSpan: Sendable, Equatable {
     package let width: Duration
     package let history: Duration
 
-    // Bound: width of a window | the period of its source, at most a day | a source polled less often has windows
-    //   without a value
+    // Width of a window: the period of its source, at most a day; slower sources have windows without a value.
     private static let longest = Duration.seconds(86_400)
-    // Bound: windows kept of a slow source | history / width of the others, at most 120 | dropped
+    // Windows kept of a slow source: history / width of the others, at most 120; dropped.
     static let most = 120
 
-    // Bound: how far back a recording is read for the state at the start of a replay | three longest periods, at most a
-    //   day | older lines and windows left out
+    // How far back a replay reads the state at its start: three longest periods, at most a day; older lines and windows
+    // left out.
     /// How far back to look for the newest lines and the windows of sources in a recording.
     ///
     /// - Parameter history: the least time.
@@ -20,8 +19,8 @@ package struct WindowSpan: Sendable, Equatable {
         min(rhythms.map { lookback(for: $0, history: history) }.max() ?? history, longest)
     }
 
-    // Bound: how far back a journal is read for the state of the previous run | three longest periods, or `keep`; at
-    //   most 30 days | older lines and windows left out
+    // Bound: how far back a journal is read for the previous run | three longest periods, or `keep`; at most 30 days |
+    //   older lines and windows left out
     /// How far back to look for the newest lines and the windows of a source.
     static func lookback(for rhythm: Rhythm, history: Duration) -> Duration {
         guard case .every(let period) = rhythm else { return history }

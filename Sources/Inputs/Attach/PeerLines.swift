@@ -13,7 +13,7 @@ struct PeerLines {
         case breach(String)
     }
 
-    // Bound: a line of an attached agent | 1 MiB | the connection ends; pauses grow
+    // A line of an attached agent: 1 MiB; the connection ends; pauses grow.
     private var splitter = LineSplitter(limit: LineEncoder.longestLine)
     private let isResuming: Bool
     /// Whether the agent has greeted us.

@@ -209,7 +209,7 @@ package final class Extractor: Sendable {
         }
     }
 
-    // Bound: a document read on the loop | 512 KiB, a millisecond or two | a worker reads longer ones
+    // A document read on the loop: 512 KiB, a millisecond or two; a worker reads longer ones.
     static let longestOnLoop = 512 << 10
 
     /// Does the same, on `worker` if the document is longer than `longestOnLoop`.

@@ -17,8 +17,8 @@ package final class FibonacciRun: @unchecked Sendable {  // used in one place at
     /// The first number of the next slice.
     private var next = 0
 
-    // Bound: a slice of a Fibonacci run | 1,024 numbers, or 128 KiB of decimals (or one longer number), and their lines
-    //   | the next slice waits; with `emit: pairs` for outputs too
+    // A slice of a Fibonacci run: 1,024 numbers, or 128 KiB of decimals or one longer number, and their lines; the next
+    // slice waits; with `emit: pairs` for outputs too.
     private static let sliceBytes = 128 << 10
     private static let sliceCount = 1_024
 

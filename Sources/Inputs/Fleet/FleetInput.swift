@@ -15,7 +15,7 @@ package actor FleetInput: Input {
     private var asked: [(source: String, work: @Sendable () async throws(HTTPFailure) -> Void)] = []
     private let hasAsked: Wakeup
 
-    // Bound: poll requests waiting to be passed on to an agent | 16 | refused
+    // Poll requests to be passed on to an agent: 16; refused.
     private static let mostAsked = 16
 
     package init(

@@ -36,8 +36,8 @@ final class EasyHandle: @unchecked Sendable {  // used only by the transport tha
     // Bound: a header line of a response | 8 KiB | skipped
     /// No header that a poller needs is longer.
     private static let longestHeader = 8_192
-    // Bound: head and trailers of a response of `/feed` | 16 KiB, and what libcurl allows a line (100 KiB) | an
-    //   `error`, another attempt
+    // Bound: head and trailers of a response of `/feed` | 16 KiB, and what libcurl allows a line (100 KiB) | `error`,
+    //   another attempt
     private static let longestHead = 16 << 10
 
     init?(connectOnly: Bool = false, arrival: Wakeup? = nil) {
@@ -160,8 +160,8 @@ final class EasyHandle: @unchecked Sendable {  // used only by the transport tha
     /// Appends a piece of the decompressed body; returns what libcurl expects (CURLOPT_WRITEFUNCTION(3)).
     fileprivate func append(_ bytes: UnsafeRawBufferPointer) -> Int {
         if let arrival {
-            // Bound: bytes of an agent's feed by HTTP that are not read | 16 KiB, and as many in libcurl | further ones
-            //   stay in the socket, the agent waits
+            // Bound: unread bytes of an agent's feed by HTTP | 16 KiB, and as many in libcurl | rest stays in the
+            //   socket, the agent waits
             guard body.isEmpty else { return Int(CURL_WRITEFUNC_PAUSE) }
             arrival.signal()
         } else {

@@ -11,7 +11,7 @@ package struct Endpoint: Sendable, Hashable {
     /// `catfact.ninja`
     package let host: String
 
-    // Bound: name of an endpoint | 256 characters | cut, with `…`
+    // Name of an endpoint: 256 characters; cut, with `…`.
     private static let longestName = 256
 
     /// The end of a message that refuses a request because of its origin.

@@ -15,7 +15,7 @@ package actor HTTPPoller: Input {
 
     private let schedule: PollSchedule
     private let spread: Duration
-    // Bound: requests in progress | one a source | a missed tick is skipped
+    // Requests in progress: one a source; a missed tick is skipped.
     private let requests: SourceFetch
     private var pacing: PollPacing
     /// The header that asks whether the last good answer still holds; nil when that answer had no validator.

@@ -44,10 +44,10 @@ package struct HTTPRequest: Sendable, Equatable {
     package var timeout: Duration = .seconds(10)
     /// The time left after redirects; nil before any.
     private(set) var timeLeft: Duration?
-    // Bound: body of a response, after decompression | 1 MiB (`--max-body`) | `error` `too_large`
+    // Body of a response, after decompression: 1 MiB (`--max-body`); `error` `too_large`.
     /// The most bytes of the body, after decompression.
     package var maxBody = 1 << 20
-    // Bound: redirects | 10 (`--max-redirects`) | `error` `redirect`
+    // Redirects: 10 (`--max-redirects`); `error` `redirect`.
     package var maxRedirects = 10
     /// The origins that redirects may lead to, in lower case; nil for all.
     package var origins: Set<String>?

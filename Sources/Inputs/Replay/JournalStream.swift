@@ -76,7 +76,7 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
         case fault(String)
     }
 
-    // Bound: lines read ahead in a replayed journal | 128 KiB and one line | the rest stays in the journal
+    // Bound: lines read ahead in a replayed journal | 128 KiB and one line | rest stays in the journal
     private static let size = 128 << 10
 
     private let history: any LineHistory

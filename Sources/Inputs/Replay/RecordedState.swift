@@ -37,8 +37,8 @@ package final class RecordedState: @unchecked Sendable {  // used on the loop on
     /// The line that the store takes now.
     private var next: RecordedLine?
 
-    // Bound: lines held while the state of a recording is computed | 2 MiB, and three times an agent's kept lines,
-    //   series and windows | dropped as by an agent
+    // Bound: lines held for the state of a recording | 2 MiB, and three times an agent's kept lines, series and windows
+    //   | dropped as by an agent
     /// - Parameters:
     ///   - limits: those of the store that the state is for, which it also holds.
     ///   - latest: lines with a later time are passed over: the clock was ahead.

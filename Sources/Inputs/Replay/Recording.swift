@@ -10,7 +10,7 @@ final class Recording {
         case compressed(with: String)
     }
 
-    // Bound: a line of a recording | 1 MiB | left out, counted, reported at the end
+    // A line of a recording: 1 MiB; left out, counted, reported at the end.
     private var buffer = LineBuffer(limit: LineEncoder.longestLine)
     /// The time before which lines are skipped; nil when none are (any more).
     private var from: Timestamp?

@@ -29,7 +29,7 @@ package final class ReplayClock: WallClock, @unchecked Sendable {  // touched on
     package private(set) var leaps = 0
     package private(set) var longestLeap = Duration.zero
 
-    // Bound: a silence in a recording | an hour of its own time | skipped, reported at the end
+    // A silence in a recording: an hour of its own time; skipped, reported at the end.
     /// The longest silence that is replayed, in recorded time: an agent is silent for its widest window at most, so
     /// after a longer one it was not running, or its clock was set.
     package static let longestSilence = Duration.seconds(3_600)

@@ -7,8 +7,7 @@ package final class FileQueue {
     private var room: Int
     private var waiting: [Wakeup] = []
 
-    // Bound: open files on a disk; others, such as FIFOs, do not count, as they may never end | 16 | further ones wait
-    //   in order, with a path and a task each
+    // Open files on a disk, unlike FIFOs, which may never end: 16; wait in order, with a path and a task each.
     /// - Parameter room: the most files open at a time; each takes 384 KiB and its longest line.
     package init(room: Int = 16, on loop: EventLoop) {
         self.loop = loop

@@ -29,7 +29,7 @@ package actor JournalQueue {
     private let wakeup: Wakeup
 
     // Bound: pages of the journal for readers | one read at a time, one in memory a reader; 10 s, waiting included |
-    //   readers wait in order; after 10 s a reader goes on with the log and a `gap`
+    //   readers wait in order; after 10 s log and `gap`
     /// How long a step may take, including the wait for others.
     package static let patience = Duration.seconds(10)
 

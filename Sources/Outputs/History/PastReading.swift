@@ -68,7 +68,7 @@ package struct PastReading: Sendable {
     /// Whether the journal has the requested start.
     package var isFound: Bool { low != nil }
 
-    // Bound: a page of the journal for a reader | 64 KiB and one line: a chunk of the log | the next page
+    // A page of the journal for a reader: 64 KiB and one line; rest on the next page.
     /// The bytes of lines read at once.
     package static let pageBytes = 64 << 10
 

@@ -6,7 +6,7 @@ struct JournalBatch {
     /// This number of lines is committed without waiting for more.
     static let dueLines = 4_096
     // Bound: lines of the journal's commit in progress | an eighth of the log, at most 2 MiB, and 7,168 lines; one
-    //   chunk or long line more | kept, even if the log drops them; others wait in the log
+    //   chunk or long line more | kept even if the log drops them; others wait in the log
     /// A journal can delete as much after each commit.
     private static let mostLines = 7_168
     private static let mostBytes = 2 << 20

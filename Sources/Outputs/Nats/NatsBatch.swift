@@ -10,7 +10,7 @@ struct NatsBatch {
         var numbers: ClosedRange<Int>?
     }
 
-    // Bound: lines on their way to a stream | a message of 256 KiB, or one long line; as much again in nats.c | kept,
+    // Bound: lines on their way to a stream | a message of 256 KiB, or one long line; as much again in nats.c | kept
     //   even if the log drops them; others wait in the log
     /// The most bytes of a message with several lines.
     static let usual = 256 << 10

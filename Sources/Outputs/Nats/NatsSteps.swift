@@ -105,8 +105,7 @@ struct NatsSteps {
     private static let greetingPeriod = Duration.seconds(60)
     /// How often the kept lines are published.
     private static let keptPeriod = Duration.seconds(15 * 60)
-    // Bound: kept lines published in 15 minutes | 1,000, or a tenth of the log's lines in that time | others in the
-    //   next 15 minutes
+    // Kept lines published in 15 minutes: 1,000, or a tenth of the log's lines in that time; rest in the next 15.
     /// The least that may be published in a round, and the share of other lines.
     private static let leastKept = 1_000
     private static let keptShare = 10

@@ -6,13 +6,13 @@ internal import Reactor
 struct WriteTrail: Sendable {
     /// The distance in bytes that must be covered; older lines are forgotten.
     private let reach: Int
-    // Bound: runs of lines that a push may write again | 16 | the oldest are forgotten
+    // Bound: runs of lines that a push may write again | 16 | oldest forgotten
     private static let mostRuns = 16
     /// The names of the runs of the lines from `oldest` on, with the newest at the end.
     private var runs: [String]
     /// The number of runs before those.
     private var forgottenRuns = 0
-    // Bound: numbers of lines that a push may write again | 96 bytes for each line in `resend` and in the piece being
+    // Bound: numbers of lines that a push may write again | 96 bytes for each line in `resend` and the piece being
     //   written | forgotten
     /// The first number of each line and gap, in their order, and the number of its run. Only lines count in bytes.
     private var lines: [(run: Int, sequence: Int, bytes: Int)]

@@ -24,8 +24,7 @@ package actor FailureReporter {
         self.loop = loop
         self.wall = wall
         self.everyRequest = everyRequest
-        // Bound: errors and recoveries on stderr | 10, then one a second; no limit with `-v` | not reported, the next
-        //   report counts them
+        // Errors and recoveries on stderr: 10, then one a second; no limit with `-v`; counted in the next report.
         rate = RateLimit(burst: 10, every: .seconds(1), now: loop.clock.now)
         values = RateLimit(burst: 100, every: .seconds(1), now: loop.clock.now)
     }

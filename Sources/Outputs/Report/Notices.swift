@@ -19,7 +19,7 @@ package actor Notices {
     /// While the terminal is used by a view, nothing is written.
     private var isHeld = false
 
-    // Bound: bytes waiting for stderr | 64 KiB | message dropped; a line counts them
+    // Bound: bytes waiting for stderr | 64 KiB | message dropped and counted
     private static let mostPending = 64 << 10
 
     package init(on loop: EventLoop) {

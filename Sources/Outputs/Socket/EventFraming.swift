@@ -17,7 +17,7 @@ enum EventFraming {
     /// without data, which browsers ignore but other readers do not.
     static let opening = Array("retry: 2000\n".utf8)
 
-    // Bound: events made for an event stream | 16 KiB and one line | others made when these are written
+    // Events made for an event stream: 16 KiB and one line; rest once these are written.
     static let mostBytes = 16 << 10
 
     /// Returns the events of the next lines of a span, each with the id `RUN-SEQ`.

@@ -36,8 +36,8 @@ package final class FeedReaders: @unchecked Sendable {
     package static let beatEvery = Duration.seconds(10)
     /// The same in a replay, whose clock may be stopped or sped up at any time.
     private static let playbackBeat = Duration.seconds(1)
-    // Bound: existing lines for a reader by HTTP, or with `from` or `until` | the newest 8 MiB; of the journal a page
-    //   less | `hello` says where they begin, a `gap` what is missing
+    // Existing lines for a reader by HTTP, or with `from` or `until`: the newest 8 MiB; of the journal a page less;
+    // `hello` says where they begin, a `gap` what is missing.
     /// The most bytes of existing lines for such a reader: the log may have 4 GiB.
     package static let mostReplayed = 8 << 20
     /// The part of the time before the deadline in which slow readers only get the rest of their line.
@@ -206,7 +206,7 @@ package struct ReaderLimits: Sendable {
     // Bound: readers, by socket and HTTP together | 1,024 (`--max-readers`) | refused with the reason
     /// The most readers at once, of the socket and by HTTP together.
     package var readers = 1_024
-    // Bound: time in which a reader takes nothing | 60 s (`--reader-timeout`) | reader closed
+    // Time in which a reader takes nothing: 60 s (`--reader-timeout`); reader closed.
     /// How long a reader may take nothing.
     package var stall = Duration.seconds(60)
 

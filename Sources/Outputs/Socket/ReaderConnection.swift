@@ -57,11 +57,11 @@ final class ReaderConnection: @unchecked Sendable {
     private var holdsLines = false
     private var hasTurn = false
 
-    // Bound: unread answers to a reader of the socket | 16, and those to 16 KiB of requests already read | no further
-    //   requests read
+    // Bound: unread answers to a reader of the socket | 16, and those to 16 KiB of requests already read | no requests
+    //   read
     private static let mostAnswers = 16
-    // Bound: work for one reader in a turn of the loop | 16 KiB and the rest of its chunk; 16 requests | goes on in the
-    //   next turn
+    // Work for one reader in a turn of the loop: 16 KiB and the rest of its chunk; 16 requests; goes on in the next
+    // turn.
     private static let mostBytes = 16 << 10
     private static let mostRequests = 16
 

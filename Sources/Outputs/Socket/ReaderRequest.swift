@@ -50,8 +50,8 @@ package enum ReaderRequest: Sendable, Equatable {
 
     /// The longest request, in bytes.
     package static let longest = 64 << 10
-    // Bound: names in a reader's filter | 1,000 `types` and 1,000 `sources`; 16 KiB together as in lines, and 8 KiB to
-    //   find them | request refused
+    // Names in a reader's filter: 1,000 `types` and 1,000 `sources`; 16 KiB together as in lines, and 8 KiB to find
+    // them; request refused.
     /// The most names in a filter.
     private static let mostNames = 1_000
     /// The most bytes of all names in a filter, as in lines, quotes and escapes included: this much is kept for a
@@ -61,7 +61,7 @@ package enum ReaderRequest: Sendable, Equatable {
     private static let longestText = 256
     /// The same of a series: its key has up to 1,024 bytes.
     private static let longestSeries = 2_048
-    // Bound: columns of an answer from the journal | 2,000, one line each | the request is refused
+    // Columns of an answer from the journal: 2,000, one line each; request refused.
     private static let mostColumns = 2_000
     /// The greatest width of a column, in seconds: a leap year.
     private static let mostWidth = 366 * 86_400

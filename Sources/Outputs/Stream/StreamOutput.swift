@@ -16,7 +16,7 @@ package actor StreamOutput {
         case failed(SystemError)
     }
 
-    // Bound: lines waiting for standard output | none | they stay in the log
+    // Lines waiting for standard output: none; they stay in the log.
     private let store: EventStore
     private let name: String
     private let loop: EventLoop

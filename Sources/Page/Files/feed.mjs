@@ -6,7 +6,7 @@ import { clock, fixed, length, quantity } from "./format.mjs"
 import { filterOf } from "./order.mjs"
 import { address } from "./screens.mjs"
 
-// Bound: the page's lines | those in sight, and 8 above and below | others when they come into sight
+// The page's lines: those in sight, 8 above and below; others when they come into sight.
 const beyond = 8
 /** From so many lines on what came together is one row, which names so many of them. */
 const fewest = 3

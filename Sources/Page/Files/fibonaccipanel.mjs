@@ -5,8 +5,7 @@ import { fixed } from "./format.mjs"
 
 const mostN = 100_000
 const rowHeight = 24
-// Bound: the page's Fibonacci runs and pairs | 1,000 runs; the pairs in sight | newest runs shown; other pairs when
-//   they come into sight
+// The page's Fibonacci runs and pairs: 1,000 runs; the pairs in sight; newest shown; others when they come into sight.
 const mostRuns = 1000
 
 /** The number that somebody typed, 0 to 100,000; null when it is none: digits only. */

@@ -65,7 +65,7 @@ export function unbroken(samples, errors, width) {
 
 const round = number => Math.round(number * 10) / 10
 
-// Bound: the path of a graph of the page | four points a column of pixels | first, lowest, highest and last drawn
+// The path of a graph of the page: four points a column of pixels; first, lowest, highest, last drawn.
 /**
  * The path of one run of samples; a dot where it is a single one.
  */
@@ -578,7 +578,7 @@ export function createGraph() {
         setText(told, parts.join("; ") + ". Arrow keys read single values.")
     }
 
-    // Bound: windows in the table of a graph | 500 | newest shown
+    // Windows in the table of a graph: 500; newest shown.
     const mostRows = 500
 
     function drawTable() {

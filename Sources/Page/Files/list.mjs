@@ -10,10 +10,10 @@ import { Group } from "./order.mjs"
 import { address } from "./screens.mjs"
 import { headingOf, marks, nameParts, noteOf, shapes, standing, troubleText } from "./standing.mjs"
 
-// Bound: the page's rows of series | those in sight, and 6 above and below | others when they come into sight
+// The page's rows of series: those in sight, 6 above and below; others when they come into sight.
 /** Rows above and below what is seen, so that a quick hand sees no hole. */
 const beyond = 6
-// Bound: printed rows of series | 5,000, some 100 pages | the page counts the others
+// Printed rows of series: 5,000, some 100 pages; the page counts the others.
 const printed = 5000
 const smallestTile = { width: 280, height: 150 }
 const columns = [

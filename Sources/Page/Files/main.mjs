@@ -65,7 +65,7 @@ const second = 1e6
 const widths = [1, 2, 5, 10, 30, 60].map(seconds => seconds * second)
 const spans = [10, 30, 60, 120, 300, 600, 1800, 3600].map(seconds => seconds * second)
 const sorts = ["source", "name", "value", "change", "age"]
-// Bound: folds in the browser's memory | 200 names of 200 characters | oldest forgotten
+// Folds in the browser's memory: 200 names of 200 characters; oldest forgotten.
 const mostFolds = 200
 const themes = ["auto", "light", "dark"]
 /** Lines change what is seen so often at the most, in milliseconds; what a person does is seen at the next frame. */
@@ -101,7 +101,7 @@ function recall() {
 
 // What is known
 
-// Bound: lines of Fibonacci sources before their screen is there | 4 Mi characters | oldest half dropped
+// Bound: lines of Fibonacci sources before their screen | 4 Mi characters | oldest half dropped
 const mostEarly = 4 << 20
 
 /** Keeps the lines that FibonacciRuns are made of while nobody has fetched these. */

@@ -60,7 +60,7 @@ const agentColumns = [
     { name: "host" }, { name: "system" }, { name: "version" },
 ]
 
-// Bound: endpoints and agents in the page's tables | 200, and 200 more by a button | the button counts the others
+// Endpoints and agents in the page's tables: 200, and 200 more by a button; counted on the button.
 const pageSize = 200
 
 export function create(context) {
@@ -390,7 +390,7 @@ export function create(context) {
         count("refused", told.refusedSeries + told.refusedEndpoints)
         agent.set("loop lag", `${milliseconds(told.loopLag)} ms`)
         agent.set("cpu", processorTime(told.cpu))
-        // Bound: the page's outputs | 50 | first shown
+        // The page's outputs: 50; first shown.
         outputs.replaceChildren(...told.outputs.slice(0, 50).map(({ output, state, behind }) =>
             element("li", {}, element("span", { class: "muted" }, "output "), visible(output) + " ",
                 element("span", { class: state === "ok" ? null : "warning" },
@@ -401,7 +401,7 @@ export function create(context) {
         gapPanel.hidden = board.gapCount === 0
         if (!isNew("gaps", `${board.runChanges} ${board.gapCount} ${context.utcOffset(now)}`)) return
         setText(gapTitle, `${board.missed} ${board.missed === 1 ? "line" : "lines"} in ${board.gapCount} ${board.gapCount === 1 ? "gap" : "gaps"}`)
-        // Bound: the page's gaps | 20 | newest shown
+        // The page's gaps: 20; newest shown.
         const newest = [...board.gaps].slice(-20).reverse()
         gaps.replaceChildren(...newest.map(({ from, to, reason, time }) => element("li", {},
             element("span", { class: "muted" }, clock(time, context.utcOffset(now)) + " "),
@@ -409,7 +409,7 @@ export function create(context) {
     }
 
     function drawOutages(board, now) {
-        // Bound: the page's outages | 50 | newest shown
+        // The page's outages: 50; newest shown.
         const over = board.sources.filter(source => source.outage).sort((a, b) => b.outage.end - a.outage.end).slice(0, 50)
         outagePanel.hidden = over.length === 0
         if (!isNew("outages", over.map(({ name, outage }) => `${name} ${outage.end}`).join("\n") + context.utcOffset(now))) return

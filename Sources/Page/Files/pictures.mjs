@@ -3,8 +3,7 @@
 import { element, setAttribute } from "./dom.mjs"
 import { rowsOf } from "./fields.mjs"
 
-// Bound: requests for pictures of the list | those of rows in sight, one every 10 s each | a newer picture waits for
-//   the next event
+// Requests for pictures of the list: those of rows in sight, one every 10 s each; a newer one waits for the next event.
 /** How long a row shows the same picture at the least, in microseconds. */
 const shortestStay = 10_000_000
 

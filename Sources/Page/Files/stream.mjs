@@ -16,9 +16,9 @@
 // Bound: lines that the page's stream holds for its tabs | 8 Mi characters (a byte each; two in a line with one beyond
 //   U+00FF), and the history | oldest dropped; a tab that needed them begins again
 const mostCharacters = 8 << 20
-// Bound: newest lines of series that the page's stream has dropped | 8 Mi characters | oldest dropped
+// Bound: newest lines of series that the page's stream dropped | 8 Mi characters | oldest dropped
 const mostKept = 8 << 20
-// Bound: a message to a tab | 128 Ki characters and one line | the rest in the next message
+// A message to a tab: 128 Ki characters and one line; the rest in the next message.
 /** A message shall not keep a tab busy for long. */
 const messageCharacters = 128 << 10
 /** The agent beats every 10 s; a connection that says nothing for so long is none. */

@@ -1,6 +1,6 @@
 /// The origins that the page's content security policy names.
 enum PolicyOrigin {
-    // Bound: origins of `--http-frame`; those of all pictures | 2,048 bytes each | wrong usage or configuration, exit 2
+    // Origins of `--http-frame`; those of all pictures: 2,048 bytes each; wrong usage or configuration, exit 2.
     /// The origins stand in one header field of every response, which is limited here and in proxies.
     static let most = 2_048
 

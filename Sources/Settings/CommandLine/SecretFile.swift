@@ -3,7 +3,7 @@ internal import Reactor
 
 /// Reads small files that hold secrets, which would be visible to everybody on a command line.
 enum SecretFile {
-    // Bound: a file with secrets | 64 KiB | wrong usage, exit 2
+    // A file with secrets: 64 KiB; wrong usage, exit 2.
     static let limit = 64 << 10
 
     /// How long to wait for a pipe's writer: signals and reloads have to wait meanwhile.

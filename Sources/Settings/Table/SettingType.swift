@@ -449,7 +449,7 @@ extension Types {
         return patterns
     }
 
-    // Bound: origins of a source's pictures | 16 | wrong configuration, exit 2
+    // Origins of a source's pictures: 16; wrong configuration, exit 2.
     static let mostOrigins = 16
 
     /// Reads the origins that pictures may come from.
@@ -459,7 +459,7 @@ extension Types {
         }
     }
 
-    // Bound: states of a source | 64, of 64 bytes each | wrong configuration, exit 2
+    // States of a source: 64, of 64 bytes each; wrong configuration, exit 2.
     /// Reads the words that values may be.
     private static func states(_ node: ConfigNode) throws(UsageError) -> [String] {
         let words = try unique(node, atMost: BandScale.mostBands, limit: 4_096, state)

@@ -57,8 +57,8 @@ package struct PastSeries: Sendable {
     private let times: Range<Timestamp>
     /// The last line that has come.
     private var newest: Int
-    // Bound: the past of a series in a terminal: columns | 2,884, half of them for the future | those past the span
-    //   dropped, and values dated further ahead
+    // Bound: the past of a series in a terminal: columns | 2,884, half of them for the future | past the span dropped,
+    //   as values further ahead
     /// Column k is at k modulo the number of slots: those of the span, and as many future ones.
     private var slots: [Slot]
     /// The last column that is accepted: times come from outside and may be wrong, as may the clocks of those who write
@@ -73,8 +73,8 @@ package struct PastSeries: Sendable {
     /// The number of values to wait for before a journal without an answer is asked again; it grows each time.
     private var wait: (left: Int, next: Int) = (0, 1)
 
-    // Bound: the past of a series in a terminal: bytes of a response | 64 MiB with the log's lines before it; one
-    //   response at a time | reading stops, the graph says so
+    // Bound: the past of a series in a terminal: a response | 64 MiB with the log's lines before it; one at a time |
+    //   reading stops, the graph says so
     private static let most = 64 << 20
 
     /// - Parameters:

@@ -32,12 +32,12 @@ package struct FibonacciRuns: Sendable {
     }
 
     enum Limits {
-        // Bound: Fibonacci sources of a view | 16, with 1,000 runs each | further sources ignored; oldest 100 runs
-        //   dropped, the view says how many
+        // Bound: Fibonacci sources of a view | 16, with 1,000 runs each | ignored; oldest 100 runs dropped, the view
+        //   says how many
         static let sources = 16
         static let sums = 1_000
-        // Bound: Fibonacci pairs of a view, for each source | 1 MiB of digits and 32 bytes a pair | older half dropped,
-        //   the view says how many
+        // Bound: Fibonacci pairs of a source in a view | 1 MiB of digits and 32 bytes a pair | older half dropped, the
+        //   view says how many
         /// Digits of all pairs of a source.
         static let bytes = 1 << 20
     }

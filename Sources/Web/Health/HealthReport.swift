@@ -7,7 +7,7 @@ struct HealthReport {
     /// JSON.
     let body: [UInt8]
 
-    // Bound: sources that `/readyz` names, those not ready first | 100, names of 128 bytes | counted in `more_sources`
+    // Sources that `/readyz` names, unready first: 100, names of 128 bytes; counted in `more_sources`.
     static let mostSources = 100
     /// The most bytes of a name, of a reason, and of the text around them.
     private static let longestName = 128

@@ -7,9 +7,9 @@ package final class MetricsHandler: WebHandler {
     /// The number of answers in progress.
     private var underWay = 0
 
-    // Bound: scrapes in progress | 16, each with 32 KiB and 16 bytes for each name that may be ambiguous | 503
+    // Bound: scrapes in progress | 16, each 32 KiB and 16 bytes for each name that may be ambiguous | 503
     static let mostAtOnce = 16
-    // Bound: time for a client to read `/metrics` | 60 s | connection closed in the middle
+    // Time to read `/metrics`: 60 s; connection closed.
     static let patience = Duration.seconds(60)
 
     package init(_ context: WebContext) { self.context = context }

@@ -9,8 +9,7 @@ struct MetricsWriter {
     /// Whether a label of the sample may equal that of another text.
     private(set) var isAmbiguous = false
 
-    // Bound: a label of `/metrics` | 128 bytes before escaping | cut; of equal names the first is written, the others
-    //   counted
+    // A label of `/metrics`: 128 bytes before escaping; cut; of equal names the first is written, others counted.
     static let longestLabel = 128
     /// The most bytes of a sample with two labels, an agent's name, and a word, or a bound or code of ours; `head` writes
     /// less.

@@ -14,12 +14,12 @@ final class SnapshotHandler: WebHandler {
     private let context: WebContext
     private var held: [Held] = []
 
-    // Bound: snapshots on their way to clients | two, each with its lines' part of the log; requests within a second
-    //   get the same one | 503 with `Retry-After`
+    // Bound: snapshots on their way | two, each with its part of the log; shared by requests within a second | 503 with
+    //   `Retry-After`
     static let mostHeld = 2
     /// The age up to which a snapshot is shared.
     private static let sharing = Duration.seconds(1)
-    // Bound: time for a client to read a snapshot | 300 s | connection closed in the middle
+    // Time to read a snapshot: 300 s; connection closed.
     static let patience = Duration.seconds(300)
 
     init(_ context: WebContext) { self.context = context }

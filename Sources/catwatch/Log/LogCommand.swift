@@ -20,8 +20,7 @@ struct LogCommand {
     /// The time between two checks for new lines, in milliseconds.
     private let pause: Int32
 
-    // Bound: text that `catwatch log` gathers before it writes | 64 KiB and the line that exceeds it | others in the
-    //   next transaction
+    // Text that `catwatch log` gathers before it writes: 64 KiB and the line beyond; rest in the next transaction.
     private static let pieceSize = 64 << 10
     /// How many lines `--follow` begins with by default.
     private static let usualLimit = 10

@@ -4,16 +4,16 @@ internal import Reactor
 ///
 /// Keys come in the order of docs/wire-format.md. Every `most…` gives the most bytes that its namesake may write.
 package struct LineEncoder: Sendable {
-    // Bound: a line | 1 MiB, 30 levels of objects and arrays, numbers that a double can hold | `data` left out,
-    //   `"truncated":true`; a relayed line also loses other parts, or becomes a `gap`
+    // A line: 1 MiB, 30 levels of objects and arrays, numbers that a double can hold; `data` left out,
+    // `"truncated":true`; a relayed line may lose more, or become a `gap`.
     /// The longest line, its newline included, in bytes.
     package static let longestLine = 1 << 20
     /// How many levels of arrays and objects a line may have, its own object included (decision 0026).
     package static let mostLevels = 30
-    // Bound: `text` of an event | 4 KiB | cut, `"truncated":true`
+    // `text` of an event: 4 KiB; cut, `"truncated":true`.
     /// Where `text` is cut, in bytes of UTF-8 before escaping.
     package static let longestText = 4_096
-    // Bound: message of an `error` | 1,000 code points | cut, the last one `…`
+    // Message of an `error`: 1,000 code points; cut, ending in `…`.
     /// The longest `message` of an `error` line, in characters.
     static let longestMessage = 1_000
     /// Room for the fixed keys, the numbers and the times of any numbered line, and a word.
