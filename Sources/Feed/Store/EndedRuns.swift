@@ -4,8 +4,11 @@ internal import Reactor
 struct EndedRuns {
     struct Run {
         let identity: AgentIdentity
+        let isFleet: Bool
         let interval: Duration
         let history: Duration
+        /// How many sources it had.
+        let sources: Int
         /// The sequence numbers of its lines.
         let numbers: Range<Int>
 
@@ -13,8 +16,9 @@ struct EndedRuns {
         func greeting(for missing: ClosedRange<Int>, isFiltered: Bool, at time: Timestamp) -> [UInt8] {
             ControlLine.hello(
                 time: time, identity: identity, isFiltered: isFiltered, interval: interval, history: history,
-                firstSequence: missing.lowerBound, nextSequence: numbers.upperBound)
-                + ControlLine.stats(time: time, asOf: missing.lowerBound - 1, endpoints: [], sources: [])
+                firstSequence: missing.lowerBound, nextSequence: numbers.upperBound, isFleet: isFleet)
+                + ControlLine.stats(
+                    time: time, asOf: missing.lowerBound - 1, endpoints: [], sources: [], moreSources: sources)
         }
     }
 
@@ -23,7 +27,7 @@ struct EndedRuns {
         let numbers: ClosedRange<Int>
         /// The ended run that they belong to; nil for the feed's.
         var run: Run?
-        /// Whether the reader was greeted for their run.
+        /// Whether the reader was greeted for their run, if that has ended.
         var isGreeted = true
     }
 
@@ -31,16 +35,23 @@ struct EndedRuns {
     static let most = 16
     private var runs: [Run] = []
     /// The sequence number of the first line of the feed's run.
-    var first = 1
+    var feedFirst = 1
 
     /// Adds the run that ends.
     mutating func add(_ run: Run) { runs = runs.suffix(Self.most - 1) + [run] }
 
-    /// The lines from this one on, run by run; nil when its run is not among these.
-    func missing(from line: LineID) -> [Missing]? {
-        guard let first = runs.lastIndex(where: { $0.identity.run == line.run }) else { return nil }
-        return runs[first...].compactMap { run in
-            let first = run.identity.run == line.run ? line.sequence : 1
+    /// The lines from this one on, run by run; nil when it is not known to be of an ended run.
+    ///
+    /// - Parameter current: the feed's run, which may have the name of an ended one.
+    func missing(from line: LineID, before current: String) -> [Missing]? {
+        if line.run == current, line.sequence >= feedFirst { return nil }
+        let isItsRun = { (run: Run) in run.identity.run == line.run }
+        guard
+            let start = runs.firstIndex(where: { isItsRun($0) && line.sequence < $0.numbers.upperBound })
+                ?? runs.lastIndex(where: isItsRun)
+        else { return nil }
+        return runs[start...].compactMap { run in
+            let first = isItsRun(run) ? line.sequence : 1
             return Missing(from: max(first, run.numbers.lowerBound), of: run, isGreeted: false)
         }
     }

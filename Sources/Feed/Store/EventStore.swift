@@ -655,7 +655,7 @@ package actor EventStore {
 
     /// Whether a reader has everything below a number of the feed's run.
     package func hasReached(_ sequence: Int, by id: ReaderID) -> Bool {
-        readers[id].map { $0.isCurrent && $0.cursor >= sequence } ?? true
+        readers[id].map { ($0.isCurrent || !state.hasBegun) && $0.cursor >= sequence } ?? true
     }
 
     /// Whether what a reader gets next is of the feed's run, for which it was greeted.
@@ -1083,10 +1083,12 @@ package actor EventStore {
             isFirst
             ? nil
             : EndedRuns.Run(
-                identity: identity, interval: state.tables.interval, history: state.tables.history,
-                numbers: endedRuns.first..<max(endedRuns.first, state.log.nextSequence))
+                identity: identity, isFleet: isOfFleet, interval: state.tables.interval, history: state.tables.history,
+                sources: state.tables.statuses.count,
+                // Its `stats` may have counted lines that never arrived.
+                numbers: endedRuns.feedFirst..<max(endedRuns.feedFirst, state.asOf.addingSaturated(1)))
         if let old { endedRuns.add(old) }
-        (journalFirst, endedRuns.first) = (nil, hello.firstSeq)
+        (journalFirst, endedRuns.feedFirst) = (nil, hello.firstSeq)
         state.begin(with: hello)
         for reader in readers.present { reader.begin(hello, after: old, in: state.log) }
         identity = AgentIdentity(

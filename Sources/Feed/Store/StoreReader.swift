@@ -85,24 +85,30 @@ final class StoreReader {
             return
         }
         let line = start.line(in: run)
-        let missing = line?.run == run ? nil : line.flatMap { ended.missing(from: $0) }
+        let endedLines = line.flatMap { ended.missing(from: $0, before: run) }
         // A relayed feed's `stats` may count lines that are still to arrive.
-        let next = start.cursor(
-            in: run, first: missing == nil ? state.log.firstSequence : ended.first, next: state.log.nextSequence,
-            asOf: state.asOf)
+        let next =
+            endedLines != nil
+            ? ended.feedFirst
+            : start.cursor(
+                in: run, first: state.log.firstSequence, next: state.log.nextSequence, asOf: state.asOf)
         goOn(at: max(next, first), isOfRun: start.isOf(run), keptAfter: keptAfter, in: state.log)
         if case .at(_, let asked) = start {
             owedGreeting = .none
             if let asked { kept.oweUnnumbered(after: asked.run == run ? asked.sequence : 0, of: state.log.kept) }
         }
-        if line != nil { self.missing = missing ?? [] }
-        if missing?.isEmpty == false { owedGreeting = .run }
-        if case .after = start, start.isOf(run), next < first { self.missing = [.init(numbers: next...(first - 1))] }
+        guard line != nil else { return }
+        missing = endedLines ?? []
+        if !missing.isEmpty { owedGreeting = .run }
+        if case .after = start, endedLines != nil || start.isOf(run), next < first {
+            missing.append(.init(numbers: next...(first - 1)))
+        }
     }
 
-    /// What it is to be told next of lines that it has missed; if it was not greeted for their run, that comes first.
+    /// What it is to be told next of lines that it has missed. Of an ended run that it was not greeted for, the greeting
+    /// comes first; the same lines are next again.
     func nextMissing() -> EndedRuns.Missing? {
-        guard let next = missing.first else { return nil }
+        guard let next = missing.first, next.run != nil || owedGreeting != .run else { return nil }
         if next.isGreeted { missing.removeFirst() } else { missing[0].isGreeted = true }
         return next
     }
@@ -137,7 +143,12 @@ final class StoreReader {
     /// - Parameter old: the run before; nil for the feed's first run.
     func begin(_ hello: Line.Hello, after old: EndedRuns.Run?, in log: borrowing LineLog) {
         if let old {
-            if let rest = EndedRuns.Missing(from: cursor, of: old, isGreeted: owedGreeting != .run) {
+            var isGreeted = owedGreeting != .run
+            if let last = missing.indices.last, missing[last].run == nil {
+                (missing[last].run, missing[last].isGreeted) = (old, isGreeted)
+                isGreeted = true
+            }
+            if let rest = EndedRuns.Missing(from: cursor, of: old, isGreeted: isGreeted) {
                 missing = missing.suffix(EndedRuns.most - 1) + [rest]
             }
             owedGreeting = .run
@@ -191,9 +202,9 @@ package enum ReaderStart: Sendable {
         }
     }
 
-    /// The line that it names.
+    /// The first line asked for, if by its number.
     ///
-    /// - Parameter current: the run of a line for which it names none.
+    /// - Parameter current: the run of the line if it names none.
     func line(in current: String) -> LineID? {
         switch self {
         case .oldest, .newest: nil

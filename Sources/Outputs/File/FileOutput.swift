@@ -122,8 +122,8 @@ package actor FileOutput {
             await store.hand(reader, to: name)
             return reader
         }
-        let last = await store.run == start?.line.run ? start?.line.sequence : nil
-        return await store.open(name, from: last.map { .after($0) } ?? .oldest, holdsInputs: true).0
+        let first = start.map { ReaderStart.after($0.line.sequence, run: $0.line.run) }
+        return await store.open(name, from: first ?? .oldest, holdsInputs: true).0
     }
 
     private func leave(_ reader: ReaderID) async {

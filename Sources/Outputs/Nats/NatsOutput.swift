@@ -50,7 +50,7 @@ package actor NatsOutput {
     package func run() async throws(CancellationError) {
         let (reader, greeting) = await store.open("nats:\(name)") { [more] in more.signal() }
         if !greeting.isEmpty {
-            steps.read(.greeting(greeting), isFleet: false, isOver: false, at: loop.clock.now)
+            steps.read(.greeting(greeting), of: await store.run, isFleet: false, isOver: false, at: loop.clock.now)
         }
         let isDone =
             (try? await withThrowingTaskGroup(of: Bool.self) { group in
@@ -105,20 +105,25 @@ package actor NatsOutput {
             case .greet(let most):
                 let greeting =
                     await store.isCurrent(reader) ? await store.greeting(isFiltered: false, atMost: most) : nil
-                steps.greet(
-                    greeting, of: await store.run, isFleet: await store.isOfFleet, at: loop.clock.now)
+                steps.greet(greeting, isFleet: await store.isOfFleet, at: loop.clock.now)
             case .readKept(let cursor, let limit):
                 let (lines, count, next) = await store.keptLines(at: cursor, atMost: limit)
                 steps.readKept(lines, count, next, at: loop.clock.now)
             case .read:
-                let delivery = await store.dequeue(for: reader)
-                steps.read(
-                    delivery, isFleet: await store.isOfFleet, isOver: await store.isOver, at: loop.clock.now)
+                read(reader)
             case .wait(let time): try await more.wait(until: time)
             case .pause(let time): try await sleep(for: time)
             case .end(let isDone): return isDone
             }
         }
+    }
+
+    /// In one step: a greeting is of the run that the feed has then.
+    private func read(_ reader: ReaderID) {
+        let (delivery, run, isFleet, isOver) = store.assumeIsolated {
+            ($0.dequeue(for: reader), $0.run, $0.isOfFleet, $0.isOver)
+        }
+        steps.read(delivery, of: run, isFleet: isFleet, isOver: isOver, at: loop.clock.now)
     }
 
     private var moment: Moment { Moment(wall: store.wallTime, now: loop.clock.now) }

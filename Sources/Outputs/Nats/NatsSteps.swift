@@ -74,9 +74,10 @@ struct NatsSteps {
     private var fence: NatsFence
     /// How often the stream has rejected the first message for its id or place.
     private var rejections = 0
-    /// The run that has ended of which the next message names the lines that it missed, with its greeting.
-    private var ended: (run: String, greeting: [UInt8])?
-    /// The run of the lines that are read, and the last of its numbers that the stream has.
+    /// The run that begins with the next message; if it has ended already, with its greeting.
+    private var begun: (run: String, greeting: [UInt8]?)?
+    /// The run of the message that is being collected, and the last of its numbers that the stream has. No name while the
+    /// feed's agent is unknown.
     private var stored = LineID("", 0)
     /// When the stream accepted the last message.
     private(set) var progressed: LoopInstant
@@ -180,11 +181,13 @@ struct NatsSteps {
         case .greeting:
             batch.begin(room: room)
             stage = .kept
-            if let (run, greeting) = ended.take() {
-                stored = LineID(run, 0)
-                batch.add(greeting)
-                stage = .lines
-                return .read
+            if let (run, greeting) = begun.take() {
+                if run != stored.run { (stored, kept) = (LineID(run, 0), Kept(due: moment.now)) }
+                if let greeting {
+                    batch.add(greeting)
+                    stage = .lines
+                    return .read
+                }
             }
             if let nextGreeting, nextGreeting <= moment.now { return .greet(atMost: batch.capacity) }
             fallthrough
@@ -217,15 +220,10 @@ struct NatsSteps {
         if stage != .ended { stage = .greeting }
     }
 
-    /// - Parameter greeting: nil while an earlier run is read: its own comes behind that.
-    mutating func greet(_ greeting: [UInt8]?, of run: String, isFleet: Bool, at now: LoopInstant) {
-        guard let greeting else {
-            nextGreeting = nil
-            return
-        }
-        if run != stored.run { (stored, kept) = (LineID(run, 0), Kept(due: now)) }
+    /// - Parameter greeting: nil while the reader is in an earlier run than the feed: a greeting follows that run.
+    mutating func greet(_ greeting: [UInt8]?, isFleet: Bool, at now: LoopInstant) {
         setFleet(isFleet)
-        guard !isFleet else { return }
+        guard let greeting, !isFleet else { return }
         batch.add(greeting)
         nextGreeting = now.advanced(by: Self.greetingPeriod)
         // Behind a greeting, which tells readers that come later of the sources.
@@ -247,9 +245,10 @@ struct NatsSteps {
 
     /// - Parameters:
     ///   - delivery: nil when there is nothing for now.
+    ///   - run: the feed's run.
     ///   - isFleet: whether the feed is a fleet's, which only a line may reveal.
     ///   - isOver: whether the feed has ended.
-    mutating func read(_ delivery: Delivery?, isFleet: Bool, isOver: Bool, at now: LoopInstant) {
+    mutating func read(_ delivery: Delivery?, of run: String, isFleet: Bool, isOver: Bool, at now: LoopInstant) {
         let wasFleet = self.isFleet
         setFleet(isFleet)
         switch delivery {
@@ -258,23 +257,29 @@ struct NatsSteps {
         case .lines(let span)?:
             rest = (span, 0, span.sequences.lowerBound)
             // Of a fleet, neither run nor sources were published.
-            if wasFleet { (nextGreeting, stage) = (now, .greeting) }
+            if wasFleet { (nextGreeting, begun, stage) = (now, (run, nil), .greeting) }
             // An attached agent may have begun long before.
             if stored.sequence == 0 { stored.sequence = span.sequences.lowerBound - 1 }
         case .gap(let line)?: batch.add(line, naming: Line.Gap(line[...])?.numbers)
-        case .ended(let greeting, let run)?:
-            ended = (run, greeting)
-            if batch.isEmpty { stage = .greeting } else { complete(at: now) }
+        case .ended(let greeting, let run)?: begin(run, greeting, at: now)
         // After the end of a feed whose agent was never known, no greeting is due.
-        case .greeting? where nextGreeting != nil || !isOver:
+        case .greeting? where isKnown || !isOver:
             nextGreeting = now
-            if batch.isEmpty { stage = .greeting } else { complete(at: now) }
+            begin(run, nil, at: now)
         case .end(let line)?:
-            if nextGreeting != nil { batch.add(line) }
+            if isKnown, !isFleet { batch.add(line) }
             stage = .ended
             complete(at: now)
         case .greeting?, .kept?, .interrupted?: break
         }
+    }
+
+    private var isKnown: Bool { begun != nil || !stored.run.isEmpty }
+
+    /// Has the next message begin a run.
+    private mutating func begin(_ run: String, _ greeting: [UInt8]?, at now: LoopInstant) {
+        begun = (run, greeting)
+        if batch.isEmpty { stage = .greeting } else { complete(at: now) }
     }
 
     private static let refusal = "a fleet's feed is not published: attach to its agents, which publish their own"

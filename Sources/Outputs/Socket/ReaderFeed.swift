@@ -371,8 +371,10 @@ final class ReaderFeed: @unchecked Sendable {
             if terms.keptAfter != nil, case .after(let sequence, let run) = terms.start {
                 asked = LineID(run ?? $0.run, sequence)
             }
+            // What an answer ends before is not told of later runs either.
+            let first = terms.until == nil || next.run == $0.run ? next : LineID($0.run, 1)
             let greeting = $0.move(
-                reader, to: .at(next, asked: asked), isFiltered: filter != nil, keptAfter: keptAfter)
+                reader, to: .at(first, asked: asked), isFiltered: filter != nil, keptAfter: keptAfter)
             return ($0.run, greeting)
         }
         if terms.until == nil || reading.end == nil {

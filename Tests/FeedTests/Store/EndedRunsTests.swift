@@ -20,11 +20,16 @@ import Testing
         }
 
         /// Relays the beginning of a run, and some of its lines.
-        func begin(_ run: String, _ lines: Range<Int>, text: Int = 0) async throws {
+        ///
+        /// - Parameter announced: the number of the last line that its `stats` count.
+        func begin(_ run: String, _ lines: Range<Int>, text: Int = 0, announced: Int? = nil) async throws {
             let time = #""time":"2001-09-09T01:46:40.000000Z""#
             let first = lines.lowerBound
             let numbers = #""first_seq":\#(first),"next_seq":\#(first)"#
             try await relay(#"{"type":"hello",\#(time),"format":1,"run":"\#(run)","interval_s":7,\#(numbers)}"#)
+            if let announced {
+                try await relay(#"{"type":"stats",\#(time),"as_of":\#(announced),"endpoints":[],"sources":[]}"#)
+            }
             try await publish(lines, text: text)
         }
 
@@ -160,6 +165,68 @@ import Testing
             #expect(greeting.isEmpty == !after.gaps.isEmpty)
             #expect(rest.last == "1-2" && rest.count == after.gaps.count * 2 + (after.gaps.isEmpty ? 1 : 2), "\(rest)")
             #expect(rest.allSatisfy { !$0.hasPrefix("ended") || $0.hasSuffix("filtered") })
+        }
+    }
+
+    /// Lines that a reader does not want again are not told of under `hello` of a later run.
+    @Test(arguments: [3, 5])
+    func whatIsNotReplayedIsNamedBehindTheGreeting(after sequence: Int) async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await Stage(on: loop)
+            try await stage.begin("r1", 1..<6)
+            try await stage.begin("r2", 1..<101, text: 100)
+            _ = try await stage.rest()
+            let greeting = await stage.move(to: .after(sequence, run: "r1"), replaying: 1_000)
+            var rest = try await stage.rest()
+            if sequence == 3 {
+                #expect(rest.prefix(3) == ["ended r1 4..<6", "gap 4-5", "hello r2"])
+                rest.removeFirst(3)
+            }
+            #expect(greeting.isEmpty == (sequence == 3))
+            #expect(rest.count == 2 && rest[0].hasPrefix("gap 1-") && rest[1].hasSuffix("-100"), "\(rest)")
+            // If its run ends before, it is told of that run first.
+            _ = await stage.move(to: .after(sequence, run: "r1"), replaying: 1_000)
+            try await stage.begin("r3", 1..<2)
+            let all = try await stage.rest().filter { $0 != "gap 4-5" }
+            let gaps = all.filter { $0.hasPrefix("gap") }
+            #expect(gaps.count == 2 && gaps[0].hasPrefix("gap 1-") && gaps[1].hasSuffix("-100"), "\(all)")
+            #expect(all.filter { $0.hasPrefix("ended r2") }.count == (sequence == 3 ? 1 : 0))
+        }
+    }
+
+    /// The `hello` of a run may announce more than comes of it.
+    @Test func whatWasAnnouncedAndNeverCameIsNamed() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await Stage(on: loop)
+            try await stage.begin("r1", 1..<4, announced: 9)
+            try await stage.begin("r2", 1..<2)
+            #expect(try await stage.rest() == ["ended r1 1..<10", "gap 1-9", "hello r2", "1-1"])
+        }
+    }
+
+    @Test func aReaderOfARunWhoseNameReturnedIsToldOfThoseInBetween() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await Stage(on: loop)
+            let runs = [("r1", 1..<6), ("r2", 1..<5), ("r1", 6..<8)]
+            for (run, lines) in runs { try await stage.begin(run, lines) }
+            _ = try await stage.rest()
+            let expected = ["ended r1 4..<6", "gap 4-5", "ended r2 1..<5", "gap 1-4", "hello r1", "6-7"]
+            #expect(await stage.move(to: .after(3, run: "r1")).isEmpty)
+            #expect(try await stage.rest() == expected)
+            try await stage.begin("r3", 1..<2)
+            _ = try await stage.rest()
+            #expect(await stage.move(to: .after(3, run: "r1")).isEmpty)
+            let behind = ["ended r1 6..<8", "gap 6-7", "hello r3", "1-1"]
+            #expect(try await stage.rest() == expected.dropLast(2) + behind)
+            #expect(await stage.move(to: .after(6, run: "r1")).isEmpty)
+            #expect(try await stage.rest() == ["ended r1 7..<8", "gap 7-7", "hello r3", "1-1"])
+        }
+    }
+
+    @Test func aReaderHasReachedAllOfAFeedThatHasNotBegun() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await Stage(on: loop)
+            #expect(await stage.hasReached(1))
         }
     }
 

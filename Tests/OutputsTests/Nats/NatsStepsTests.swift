@@ -18,7 +18,7 @@ import Testing
         var run = "r1"
         var isFleet = false
         var isOver = false
-        /// Whether the reader was greeted for the feed's run.
+        /// Whether the reader was greeted for the feed's run, as it is by the next greeting.
         var isCurrent = true
         var most = 1 << 20
         var stream = NatsStream()
@@ -38,7 +38,7 @@ import Testing
             settings.sendsLines = sendsLines
             stream.subjects = [NatsSubject.all]
             steps = NatsSteps(as: "web1", of: "h1", settings, id: "p1", random: SeededGenerator(seed: 1), at: now)
-            steps.read(.greeting([]), isFleet: false, isOver: false, at: now)
+            steps.read(.greeting([]), of: run, isFleet: false, isOver: false, at: now)
         }
 
         var moment: Moment { Moment(wall: Timestamp(seconds: 1_700_000_000), now: now) }
@@ -77,7 +77,7 @@ import Testing
                         steps.publish(.success(NatsReceipt(sequence: 1, isRepeated: true)), at: moment)
                     }
                 case .greet:
-                    steps.greet(isCurrent ? Array("hello\nstats\n".utf8) : nil, of: run, isFleet: isFleet, at: now)
+                    steps.greet(isCurrent ? Array("hello\nstats\n".utf8) : nil, isFleet: isFleet, at: now)
                 case .readKept(let cursor, let limit):
                     let index = kept.firstIndex { $0.cursor == cursor }
                     let count = min(limit.lines, index.map { kept[$0].count } ?? 0)
@@ -86,7 +86,8 @@ import Testing
                     steps.readKept(lines, count, cursor ?? KeptCursor(), at: now)
                 case .read:
                     let delivery = self.deliveries.isEmpty ? nil : self.deliveries.removeFirst()
-                    steps.read(delivery, isFleet: isFleet, isOver: isOver, at: now)
+                    if case .greeting? = delivery { isCurrent = true }
+                    steps.read(delivery, of: run, isFleet: isFleet, isOver: isOver, at: now)
                 case .wait, .pause, .end: return step
                 }
             }
@@ -213,12 +214,49 @@ import Testing
         stage.pass(.seconds(60))
         stage.go(Self.gap(4...5))
         #expect(Self.numbers(stage.sent.last) == "4-5" && stage.sent.last.map(Self.run) == "r1")
-        stage.isCurrent = true
         stage.go(.greeting([]), try Self.lines(1...1))
         stage.pass(.milliseconds(200))
         stage.go()
         #expect(stage.sent.map(Self.numbers) == ["1-3", "4-5", "1-1"] && stage.sent.last.map(Self.run) == "r2")
         #expect(stage.sent.last.map { String(decoding: $0.payload, as: UTF8.self) }?.hasPrefix("hello\n") == true)
+    }
+
+    @Test func aRunThatEndsBeforeTheServersAreThereIsNamed() throws {
+        var stage = Stage()
+        (stage.run, stage.isCurrent) = ("r2", false)
+        stage.go(Self.gap(1...5))
+        #expect(stage.sent.map(Self.numbers) == ["1-5"] && stage.sent.map(Self.run) == ["r1"])
+    }
+
+    @Test func aRunThatEndsInAnOutageIsNamed() throws {
+        var stage = Stage()
+        stage.go(try Self.lines(1...3))
+        (stage.run, stage.faults) = ("r2", [.nobody])
+        stage.pass(.seconds(1))
+        stage.go(try Self.lines(4...5), .greeting([]))
+        (stage.run, stage.isCurrent) = ("r3", false)
+        stage.pass(.seconds(10))
+        stage.go(Self.gap(1...7))
+        stage.pass(.seconds(1))
+        stage.go()
+        let last = stage.sent.suffix(2)
+        #expect(last.map(Self.numbers) == ["4-5", "1-7"] && last.map(Self.run) == ["r1", "r2"])
+    }
+
+    @Test(arguments: [false, true])
+    func aRunThatBeginsBeforeTheEndOfTheFeedIsPublished(wasEnded: Bool) throws {
+        var stage = Stage()
+        stage.go(try Self.lines(1...3))
+        (stage.run, stage.isCurrent) = ("r3", false)
+        stage.pass(.seconds(60))
+        stage.go(Self.gap(4...5))
+        stage.isOver = true
+        let ended: [Delivery] = wasEnded ? [.ended(Array("hello r2\n".utf8), run: "r2"), Self.gap(1...2)] : []
+        stage.deliveries = ended + [.greeting([]), try Self.lines(1...1)]
+        #expect(stage.go(.end(Array(#"{"type":"bye"}"#.utf8) + [0x0A])) == .end(isDone: true))
+        let runs = ["r1", "r1"] + (wasEnded ? ["r2"] : []) + ["r3"]
+        #expect(stage.sent.map(Self.run) == runs && Self.isLast(stage.sent.last))
+        #expect(stage.sent.last.map { String(decoding: $0.payload, as: UTF8.self) }?.hasSuffix("\"bye\"}\n") == true)
     }
 
     @Test(arguments: [(16 << 10, nil), (1 << 20, 16 << 10)] as [(Int, Int?)])
