@@ -16,7 +16,7 @@ e2e       the quickstart, and the end-to-end tests of the release build
 threads   code with more than one thread, under Thread Sanitizer
 package   the Debian package, installed into an empty system
 
-Without a part: all of them but package; unit and e2e side by side, then page and threads.
+Without a part: all of them but package; unit and then threads beside e2e and then page.
 --long    all parts at full length, once an issue: package; Thread Sanitizer over all unit tests; 50,000 simulated worlds (400)
           and each patch of Tests/Bugs found by them; 1,000 kills of a journal's agent (40); all 17 trials with a broker (6) and
           20 kills of its leader (3); full sizes of the random tests; the page's screens in both themes on a desktop and a phone
@@ -224,20 +224,21 @@ run_e2e() {
     run_tests .build --width $((cores * 5)) EndToEndTests
 }
 
-# Runs parts that mostly wait, or do not matter to each other, at the same time: the last one's output comes last.
+# Runs groups of parts at the same time, those of a group one after the other: the last group's output comes last.
 side_by_side() {
-    local part log logs=() index missed=()
-    heading "side by side: $*"
+    local group part parts log logs=() index missed=()
+    heading "side by side: $(IFS='|' && echo "$*")"
     mkdir -p .build/tests
     # Each has a process group of its own, which ends when this ends.
     set -m
-    for part in "$@"; do
-        log=.build/tests/run-$part.log
+    for group in "$@"; do
+        log=.build/tests/run-${group// /-}.log
         logs+=("$log")
+        read -ra parts <<<"$group"
         (
             step=
-            "run_$part"
-            heading "$part is done"
+            for part in "${parts[@]}"; do "run_$part"; done
+            heading "$group: done"
         ) >"$log" 2>&1 </dev/null &
         aside+=($!)
     done
@@ -303,8 +304,7 @@ else
     run_lint
     build_debug
     wait $!
-    # Of two parts one mostly waits, but for the release build, whose modules come one after the other.
-    side_by_side unit e2e
-    side_by_side page threads
+    # The second group builds one module after the other, and then mostly waits.
+    side_by_side "unit threads" "e2e page"
     if [[ -n ${CATWATCH_LONG:-} ]]; then run_package; fi
 fi

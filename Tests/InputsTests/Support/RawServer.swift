@@ -62,13 +62,16 @@ actor RawServer {
     private func serve(_ stream: any ByteStream) async throws {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4_096)
-        while !Self.isWhole(bytes) {
+        var end: Int?
+        while bytes.count < end ?? .max {
             guard let read = try buffer.withUnsafeMutableBytes({ try stream.read(into: $0) }) else {
                 try await stream.waitUntilReadable()
                 continue
             }
             if read == 0 { return }
+            let searched = max(0, bytes.count - 3)
             bytes += buffer[..<read]
+            if end == nil { end = Self.end(of: bytes, from: searched) }
         }
         let request = String(decoding: bytes, as: UTF8.self)
         requests.append(request)
@@ -89,14 +92,21 @@ actor RawServer {
         }
     }
 
-    /// Whether a request has come with its body.
-    private static func isWhole(_ request: [UInt8]) -> Bool {
-        let text = String(decoding: request, as: UTF8.self)
-        guard let end = text.firstRange(of: "\r\n\r\n") else { return false }
+    /// The length of a request with its body; nil until its head has come.
+    ///
+    /// - Parameter searched: the number of bytes of which it is known that the head does not end there.
+    private static func end(of request: [UInt8], from searched: Int) -> Int? {
+        let mark = Array("\r\n\r\n".utf8)
+        var head = searched + mark.count
+        while head <= request.count, request[head - 1] != mark[3] || request[(head - 4)..<head] != mark[...] {
+            head += 1
+        }
+        guard head <= request.count else { return nil }
+        let text = String(decoding: request[..<head], as: UTF8.self)
         let length = text.firstRange(of: "Content-Length: ").flatMap {
             Int(text[$0.upperBound...].prefix { $0.isNumber })
         }
-        return text[end.upperBound...].utf8.count >= length ?? 0
+        return head + (length ?? 0)
     }
 
     private func write(_ text: String, to stream: any ByteStream) async throws {
