@@ -1,8 +1,8 @@
 package import Journal
 package import Reactor
 
-/// Reads lines older than the log's for readers: one page at a time, in the order of the requests, on a worker that
-/// waits for the disk.
+/// Reads lines older than the log's for readers: one page at a time, lines and columns in turn, each in the order of
+/// their requests, on a worker that waits for the disk.
 package actor JournalQueue {
     /// Identifies a requested step, for `cancel`.
     package struct Ticket: Sendable, Equatable { fileprivate let number: Int }
@@ -26,10 +26,12 @@ package actor JournalQueue {
     /// At most one per reader.
     private var orders: [Order] = []
     private var next = 0
+    /// Whether the last step was one of columns.
+    private var wasOfColumns = false
     private let wakeup: Wakeup
 
     // Bound: pages of the journal for readers | one read at a time, one in memory a reader; 10 s, waiting included |
-    //   readers wait in order; after 10 s log and `gap`
+    //   lines and columns in turn, each in order; after 10 s log and `gap`, columns end with `disk`
     /// How long a step may take, including the wait for others.
     package static let patience = Duration.seconds(10)
 
@@ -46,7 +48,8 @@ package actor JournalQueue {
     package func run() async throws(CancellationError) {
         defer { worker.stop() }
         while true {
-            while let order = orders.first {
+            while let order = following {
+                wasOfColumns = order.reading.isOfColumns
                 guard worker.start() else {
                     giveUp(order.ticket, "there is no thread for the journal")
                     continue
@@ -67,6 +70,11 @@ package actor JournalQueue {
             }
             try await wakeup.wait()
         }
+    }
+
+    /// The next request. Many columns must not delay lines, nor the other way round.
+    private var following: Order? {
+        orders.first { $0.reading.isOfColumns != wasOfColumns } ?? orders.first
     }
 
     /// Requests the next step of a reading.

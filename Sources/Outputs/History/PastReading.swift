@@ -65,6 +65,9 @@ package struct PastReading: Sendable {
     /// The last sequence number that the journal had of the current run when that began; nil before.
     package private(set) var end: Int?
 
+    /// Whether columns are read, and not lines.
+    package var isOfColumns: Bool { if case .columns = start { true } else { false } }
+
     /// Whether the journal has the requested start.
     package var isFound: Bool { low != nil }
 

@@ -1,4 +1,5 @@
 import Feed
+import Journal
 import Reactor
 import TestSupport
 import Testing
@@ -149,6 +150,29 @@ import Testing
             reader.stream.close()
             try await stage.feed.loop.sleep(for: .seconds(10))
             #expect(stage.history.pages < pages + 100)
+        }
+    }
+
+    @Test func manyGraphsDoNotDelayAReaderOfLines() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await Stage(on: loop)
+            stage.history.begin("r1")
+            stage.history.add(1...100)
+            let query = ColumnQuery(
+                of: "fact", source: "fact", width: 1_000_000, from: FeedStage.start,
+                until: FeedStage.start + .seconds(100))
+            let answered = Locked([String]())
+            let ask = { @Sendable (start: PastReading.Start, name: String) in
+                _ = await stage.queue.ask(PastReading(from: start, nil, as: .lines)) { _, _ in
+                    answered.withLock { $0.append(name) }
+                }
+            }
+            for _ in 0..<4 { await ask(.columns(query), "columns") }
+            for _ in 0..<2 { await ask(.after(5, run: "r1"), "lines") }
+            try await stage.serving { try await loop.sleep(for: .seconds(1)) }
+            #expect(
+                answered.withLock { $0 } == ["lines", "columns", "lines", "columns", "columns", "columns"]
+                    || answered.withLock { $0 } == ["columns", "lines", "columns", "lines", "columns", "columns"])
         }
     }
 
