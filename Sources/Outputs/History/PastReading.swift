@@ -47,6 +47,8 @@ package struct PastReading: Sendable {
     package private(set) var overBytes = 0
     /// The last column, as far as it was read.
     private var column: Column?
+    /// When the last bytes of columns were returned.
+    private var answered = Timestamp(microseconds: 0)
     /// The journal's number of the current run.
     private var runNumber: Int64?
     /// Whether lines before the next one were dropped because of `most`.
@@ -74,6 +76,9 @@ package struct PastReading: Sendable {
     // A page of the journal for a reader: 64 KiB and one line; rest on the next page.
     /// The bytes of lines read at once.
     package static let pageBytes = 64 << 10
+    /// How long a reader of columns gets nothing, besides the time of a step. Views leave an agent that is silent for
+    /// 20 s.
+    private static let silence = Duration.seconds(5)
 
     package init(
         from start: Start, _ filter: LineFilter?, as form: ReaderForm, atMost most: Int = .max,
@@ -110,6 +115,7 @@ package struct PastReading: Sendable {
             let last = page.sequences.upperBound
             query.last = page.last
             phase = .columns(query, run: page.run.name)
+            answered = time
             return .bytes(try greeting(page, first: last.addingSaturated(1), through: last, time))
         case .after(let sequence, let run):
             // Looks up the next line: the run may begin with it, and have no row id for the one before.
@@ -181,6 +187,12 @@ package struct PastReading: Sendable {
             var query = query
             (query.from, query.file) = (next, page.file)
             phase = .columns(query, run: run)
+            if lines.isEmpty, !(.zero..<Self.silence ~= time - answered) {
+                let index = Window.index(of: column?.start ?? next, width: query.width)
+                // A column with nothing, which its own line may follow.
+                add(Column(start: Window.start(of: index, width: query.width), width: query.width))
+            }
+            if !lines.isEmpty { answered = time }
             return .bytes(framed(lines))
         }
         add(column)

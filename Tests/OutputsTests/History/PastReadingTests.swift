@@ -94,6 +94,56 @@ import Testing
         Issue.record("no end")
     }
 
+    /// Clients leave an agent that is silent for 20 s, and a step may take 10 s.
+    @Test func aLongSearchIsNotSilent() throws {
+        let history = MemoryHistory()
+        history.begin("A")
+        history.add(1...1_000)
+        history.mostCounted = 1
+        let query = ColumnQuery(
+            of: "fact/rare", source: "fact", width: 100_000_000, from: FeedStage.start,
+            until: FeedStage.start + .seconds(1_000))
+        for seconds in [0, 1, -100] {
+            var reading = PastReading(from: .columns(query), nil, as: .lines)
+            var (time, silence, longest, bytes) = (Self.time, 0, 0, [UInt8]())
+            search: while true {
+                switch reading.advance(history, at: time) {
+                case .bytes(let more):
+                    silence = more.isEmpty ? silence + 1 : 0
+                    longest = max(longest, silence)
+                    bytes += more
+                case .last: break search
+                case .end(let fault):
+                    Issue.record("\(fault?.reason ?? "")")
+                    return
+                }
+                time = time + .seconds(seconds)
+            }
+            let columns = bytes.split(separator: 0x0A).compactMap { Column($0) }
+            #expect(seconds == 0 ? columns.isEmpty : longest < 10)
+            #expect(columns.allSatisfy { $0.values == nil && $0.errors == 0 && $0.gaps == 0 })
+            #expect(columns.map(\.start) == columns.map(\.start).sorted())
+        }
+    }
+
+    /// An own line follows the one that says that the search goes on.
+    @Test func columnsAreTheSameAfterALongSearch() throws {
+        let history = MemoryHistory()
+        history.begin("A")
+        history.add(1...100)
+        history.mostCounted = 1
+        let (from, until) = (FeedStage.start, FeedStage.start + .seconds(100))
+        let query = ColumnQuery(of: "fact", source: "fact", width: 50_000_000, from: from, until: until)
+        var reading = PastReading(from: .columns(query), nil, as: .lines)
+        var (time, bytes) = (Self.time, [UInt8]())
+        while case .bytes(let more) = reading.advance(history, at: time) {
+            bytes += more
+            time = time + .seconds(1)
+        }
+        let counts = bytes.split(separator: 0x0A).compactMap { Column($0) }.map { $0.values?.count ?? 0 }
+        #expect(counts.filter { $0 > 0 } == [50] && counts.count > 10)
+    }
+
     @Test func columnsAreEventsToo() throws {
         let history = MemoryHistory()
         history.begin("A")
