@@ -170,6 +170,8 @@ class Connection:
         # The time, word and since of each series' newest event, of which no line is missing.
         self.words = {}
         self.bye = False
+        # The last column of an answer.
+        self.column = None
         self.types = collections.Counter()
 
     def feed(self, raw):
@@ -187,6 +189,7 @@ class Connection:
             raise Wrong(f"does not fit the schema of {name}: {fault.json_path}: {fault.message[:300]}")
         check_order(line, SCHEMA["$defs"][name])
         need(not self.bye, "comes after the bye")
+        need(self.column is None or name in {"column", "bye", "refusal", "hello"}, "comes behind a column")
         if self.due:
             need(kind == self.due[0], f"is {kind!r}; line {self.count + 1} has to be {self.due[0]!r}")
             self.due.pop(0)
@@ -222,6 +225,7 @@ class Connection:
         self.hello = line
         self.words = {}
         self.kept = 0
+        self.column = None
         need(line["first_seq"] <= line["next_seq"], "has a first_seq after its next_seq")
         need(line["history_s"] >= line["interval_s"], "has a history shorter than one interval")
         if not self.resumed:
@@ -300,7 +304,11 @@ class Connection:
 
     def see_column(self, line):
         need(self.hello["filtered"], "is a column of a connection that asked for none")
-        need(line["count"] + line["errors"] + line["gaps"] > 0, "has nothing")
+        before, self.column = self.column, line
+        if before is not None:
+            # One with nothing says that the agent still searches.
+            is_own = before["start"] == line["start"] and before["count"] + before["errors"] + before["gaps"] == 0
+            need(is_own or before["start"] < line["start"], f"starts at {line['start']}, which is not after the one before")
         if line["count"] > 0:
             need(line["min"] <= line["last"] <= line["max"], "has a last outside of min and max")
             need(line["min"] <= line["mean"] <= line["max"], "has a mean outside of min and max")

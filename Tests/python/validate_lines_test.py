@@ -43,6 +43,8 @@ COLUMN = (
     '"last":106,"count":5,"min":61,"max":140,"mean":98.2,"errors":1,"gaps":0}' % TIME
 )
 EMPTY = COLUMN.replace('"last":106,"count":5,"min":61,"max":140,"mean":98.2', '"count":0')
+LATER = EMPTY.replace("03:04:00", "03:05:00")
+NOTHING = EMPTY.replace('"errors":1', '"errors":0')
 KEPT = '{"type":"kept","time":"%s","run":"r1","line":%s}' % (TIME, FACT)
 EARLIER = KEPT.replace('"seq":1', '"seq":0').replace("}}}", '},"origin_run":"r0","origin_seq":7}}')
 KEPT_ROWS = KEPT.replace(
@@ -101,9 +103,9 @@ def words(*states):
     return [HELLO.replace('"next_seq":3', '"next_seq":9'), STATS] + lines
 
 
-def columns(line):
+def columns(*lines):
     """An answer to a request for columns."""
-    return [HELLO.replace('"filtered":false', '"filtered":true'), STATS, line]
+    return [HELLO.replace('"filtered":false', '"filtered":true'), STATS, *lines]
 
 
 PASSES = {
@@ -128,8 +130,10 @@ PASSES = {
     "resumed": ([HELLO, STATS, LATENCY, MEMORY], {"resumed": True}),
     "a filtered reader": ([HELLO.replace('"filtered":false', '"filtered":true'), STATS, LATENCY, WINDOW, BYE], {}),
     "columns": (
-        [HELLO, STATS, HELLO.replace('"filtered":false', '"filtered":true'), STATS, COLUMN, EMPTY, BYE[:-1] + ',"oldest":"%s"}' % TIME],
+        [HELLO, STATS, HELLO.replace('"filtered":false', '"filtered":true'), STATS, COLUMN, LATER, BYE[:-1] + ',"oldest":"%s"}' % TIME],
         {"expect_bye": True}),
+    "columns while the agent searches": (columns(NOTHING, NOTHING, COLUMN, LATER, BYE), {"expect_bye": True}),
+    "columns twice": (columns(LATER) + columns(COLUMN), {}),
     "a gap first": ([HELLO, STATS, GAP.replace('"from":8', '"from":1'), KEYED, BYE], {}),
     "a window with band and trend": (swap(5, '"revision"', '"band":"long","trend":"improving","revision"'), {}),
     "kept lines": ([KEEPING, STATS, KEPT, KEPT_LATENCY, FACT5], {}),
@@ -250,7 +254,10 @@ FAILS = {
     "a line after the bye": (GOOD + [BYE], "comes after the bye", {}),
     "a bye that says too much": (swap(11, '"last_seq":91', '"last_seq":92'), "says 92, seen was 91", {}),
     "a column that nobody asked for": ([HELLO, STATS, COLUMN], "asked for none", {}),
-    "a column of nothing": (columns(EMPTY.replace('"errors":1', '"errors":0')), "has nothing", {}),
+    "columns that descend": (columns(LATER, COLUMN), "is not after", {}),
+    "a column twice": (columns(COLUMN, COLUMN), "is not after", {}),
+    "a column and the same with nothing": (columns(COLUMN, NOTHING), "is not after", {}),
+    "a line between columns": (columns(COLUMN, LATENCY), "comes behind a column", {}),
     "a column outside of itself": (columns(COLUMN.replace('"last":106', '"last":160')), "has a last outside", {}),
     "a column whose mean is none": (columns(COLUMN.replace("98.2", "198.2")), "has a mean outside", {}),
     "a column without a value that has one": (columns(COLUMN.replace('"count":5', '"count":0')), "schema of column", {}),
