@@ -32,11 +32,14 @@ import Testing
         return String(decoding: LineWriter.bytes(atMost: 32) { text.write(time, to: &$0) }, as: UTF8.self)
     }
 
-    static func hello(_ run: String, filtered: Bool = true, journal: Int? = nil, next: Int = 1) -> String {
+    static func hello(
+        _ run: String, filtered: Bool = true, journal: Int? = nil, next: Int = 1,
+        started: Timestamp = noon - .seconds(86_400)
+    ) -> String {
         let first = journal.map { #","journal_first_seq":\#($0)"# } ?? ""
         return #"{"type":"hello","time":\#(text(noon)),"format":1,"run":"\#(run)","filtered":\#(filtered),"#
             + #""interval_s":10,"history_s":120,"first_seq":1,"next_seq":\#(next)\#(first),"#
-            + #""host":{"name":"","device":"","os":"","kernel":"","arch":""},"app":{"name":"catwatch","version":"0","started":\#(text(noon))}}"#
+            + #""host":{"name":"","device":"","os":"","kernel":"","arch":""},"app":{"name":"catwatch","version":"0","started":\#(text(started))}}"#
     }
 
     static let bye = #"{"type":"bye","time":"2026-03-01T12:00:00.000000Z","run":"r","last_seq":9,"reason":"until"}"#
@@ -137,6 +140,33 @@ import Testing
         // A line twice is one.
         script.sequence4(into: &past)
         #expect(windows(past) == expected)
+    }
+
+    /// The agent has begun anew, and the view does not know yet.
+    @Test func nothingThatTheBoardHasIsBehindTheColumnsOfALaterRun() {
+        let script = script()
+        var past = PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[0], at: script.now, number: 1)
+        past.begin()
+        let answer = [Self.hello("later", next: 1, started: Self.noon), Self.column(-9, 2), Self.bye]
+        _ = past.read(Self.bytes(answer), on: script.view.board)
+        #expect(windows(past) == [[-9, 2, 1, 2, 2]])
+    }
+
+    /// A kept line of another agent or an earlier run, which the journal may have or not.
+    @Test(arguments: [false, true]) func aKeptValueWithoutANumberIsCountedOnce(isInJournal: Bool) {
+        var script = script()
+        let line = Line(
+            seq: 0, time: Self.at(-60), type: "s", source: "s",
+            body: .data(.init(series: "s", value: 7, text: nil, data: nil, truncated: false)))
+        script.apply(nil, "kept", nil, .kept(.init(run: "now", line: line, bytes: [], windows: [])))
+        let board = script.view.board
+        var past = PastSeries(of: 0, on: board, over: PastSeries.spans[0], at: script.now, number: 1)
+        let own: [[Double]] = [[-10, 1, 1, 1, 1], [-9, 2, 1, 2, 2], [-8, 3, 1, 3, 3]]
+        #expect(windows(past) == [[-60, 7, 1, 7, 7]] + own)
+        past.begin()
+        let columns = isInJournal ? [Self.column(-60, 5, 7)] : [Self.column(Self.at(-60), [], errors: 1)]
+        _ = past.read(Self.bytes([Self.hello("now", next: 1)] + columns + [Self.bye]), on: board)
+        #expect(windows(past) == [isInJournal ? [-60, 7, 2, 5, 7] : [-60, 7, 1, 7, 7]] + own)
     }
 
     /// The journal has nothing of this run yet.

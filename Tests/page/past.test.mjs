@@ -96,6 +96,38 @@ test("errors are counted, and their column has them once", () => {
     assert.deepEqual(past.model(second).errors.map(({ time, code }) => [(time - begin) / second, code]), [[10.5, "3 errors"], [11.5, "3 errors"]])
 })
 
+test("a board of a run that is over has nothing that the columns of a later run have not", () => {
+    const helloOf = (run, seconds) => JSON.stringify({ ...JSON.parse(hello(run)), time: stamp(0), app: { started: stamp(seconds) } })
+    for (const [run, seconds, count] of [["r3", 100, 1], ["r1", -100, 2]]) {
+        const board = new Board()
+        board.apply(helloOf("r2", 0))
+        board.apply(JSON.stringify({ seq: 1, time: stamp(10), type: "s", source: "s", series: "s", value: 1 }))
+        const past = seriesOf("s", "s", { board: () => board })
+        for (const line of [helloOf(run, seconds), column(10, [1]), bye]) past.take(line)
+        assert.deepEqual(shown(past).map(([at, , count]) => [at, count]), [[10, count]], run)
+    }
+})
+
+test("a kept value without a number counts where the journal has none", () => {
+    const board = boardOf([[10, 1]])
+    const line = { seq: 0, time: stamp(5), type: "s", source: "s", series: "s", value: 7, origin_run: "r1", origin_seq: 3 }
+    board.apply(JSON.stringify({ type: "kept", time: stamp(12), run: "r2", line }))
+    for (const [columns, expected] of [
+        [[], [5, 1, 7, 7]], [[column(5, [], { errors: 1 })], [5, 1, 7, 7]], [[column(5, [6, 7])], [5, 2, 6, 7]],
+    ]) {
+        const past = seriesOf("s", "s", { board: () => board })
+        for (const text of [hello("r2", 1), ...columns, bye]) past.take(text)
+        assert.deepEqual(shown(past).map(([at, , count, minimum, maximum]) => [at, count, minimum, maximum]), [expected, [10, 1, 1, 1]])
+    }
+})
+
+test("a column with nothing says that the search goes on", () => {
+    const past = seriesOf("s", "s")
+    for (const line of [hello("r1"), column(10, []), column(10, []), column(10, [1]), bye]) past.take(line)
+    assert.deepEqual(shown(past).map(([at, , count]) => [at, count]), [[10, 1]])
+    assert.equal(past.model(second).errors.length, 0)
+})
+
 /** A server that answers with chunks of text; `asked` has what it was asked for. */
 function server(t, chunks, { status = 200, type = "application/x-ndjson", isOpen = false } = {}) {
     const asked = []

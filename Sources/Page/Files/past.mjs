@@ -85,20 +85,24 @@ export class PastSeries {
     take(text) {
         const line = readLine(text)
         if (line?.kind === "refusal") throw new Error(line.body.message)
-        if (line?.kind === "hello") this.join(line.body.run === this.board()?.hello?.run ? line.body.nextSeq - 1 : 0)
+        if (line?.kind === "hello") this.join(this.#lastInColumns(line.body))
         if (line?.kind !== "column" || line.source !== this.source || line.body.series !== this.name) return
         const { start, width, window, errors, gaps } = line.body
         if (width !== this.column || start + width <= this.from || start >= this.until) return
         const column = this.#at(start)
         if (gaps > 0) this.hasHoles = true
         column.errors += errors
-        if (window === null) return
-        // What the board holds is later.
-        if (column.window !== null) absorb(window, column.window)
-        column.window = window
+        column.read ??= window
     }
 
-    /** Adds what the board holds of this time behind the line `sequence`. */
+    /** The last line of the board's run that the columns behind this `hello` have: all, when a later run has begun. */
+    #lastInColumns({ run, nextSeq, app }) {
+        const hello = this.board()?.hello
+        if (hello?.run === run) return nextSeq - 1
+        return (hello?.app.started ?? Infinity) < app.started ? Infinity : 0
+    }
+
+    /** Adds what the board holds of this time behind the line `sequence`, and kept values without a number. */
     join(sequence) {
         const board = this.board()
         const index = board?.seriesNamed(this.name)
@@ -106,29 +110,36 @@ export class PastSeries {
         const isAsked = time => time >= this.from && time < this.until
         const points = board.points(index)
         const places = Array.from({ length: points.count }, (_, place) => place)
-            .filter(place => points.sequence(place) > sequence && isAsked(points.time(place)))
+            .filter(place => (points.sequence(place) === 0 || points.sequence(place) > sequence) && isAsked(points.time(place)))
             .sort((one, other) => points.time(one) - points.time(other))
         for (const place of places) {
             const value = points.value(place)
             const column = this.#at(points.time(place))
+            const part = points.sequence(place) === 0 ? "kept" : "live"
             const window = { last: value, count: 1, minimum: value, maximum: value, mean: value }
-            if (column.window === null) column.window = { start: column.start, width: this.column, ...window, revision: 0, band: null, trend: null }
-            else absorb(column.window, window)
+            if (column[part] === null) column[part] = { start: column.start, width: this.column, ...window, revision: 0, band: null, trend: null }
+            else absorb(column[part], window)
         }
         const source = board.sourceNamed(this.source)
         if (source === undefined) return
         for (const error of board.errors(source)) if (error.sequence > sequence && isAsked(error.time)) this.#at(error.time).errors += 1
     }
 
+    /** A column: what the journal has, else the `kept` values without a number, which it may have; and what is later. */
     #at(time) {
         const start = windowStart(windowIndex(time, this.column), this.column)
-        if (!this.#columns.has(start)) this.#columns.set(start, { start, window: null, errors: 0 })
+        if (!this.#columns.has(start)) this.#columns.set(start, { start, read: null, kept: null, live: null, errors: 0 })
         return this.#columns.get(start)
     }
 
     /** The columns with a value, ascending. */
     get windows() {
-        return [...this.#columns.values()].flatMap(({ window }) => window ?? []).sort((one, other) => one.start - other.start)
+        return [...this.#columns.values()].flatMap(({ read, kept, live }) => {
+            const [first, later] = [read ?? kept, live].filter(window => window !== null)
+            const window = { ...first }
+            if (later !== undefined) absorb(window, later)
+            return first === undefined ? [] : window
+        }).sort((one, other) => one.start - other.start)
     }
 
     /** What a graph draws of it, with windows that are at least `width` wide; see `graphModel`. */

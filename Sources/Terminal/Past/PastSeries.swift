@@ -38,6 +38,8 @@ package struct PastSeries: Sendable {
         var index: Int64
         /// What the journal has.
         var read: BoardWindow?
+        /// Kept values without a number, which the journal may have.
+        var kept: Window?
         /// The values since then.
         var live: Window?
         /// The time of the last error; of the journal's, the column's middle.
@@ -137,7 +139,7 @@ package struct PastSeries: Sendable {
             case .hello(let hello):
                 isAnswered = true
                 for index in slots.indices { slots[index] = Slot(index: .min) }
-                addValues(of: board, behind: hello.run == board.hello?.run ? hello.nextSeq - 1 : 0)
+                addValues(of: board, behind: Self.lastInColumns(behind: hello, of: board.hello))
             case .refusal(let failure): end(failure: failure.message)
             case .bye(let bye) where bye.reason == "until" && isAnswered:
                 isAsking = false
@@ -156,6 +158,13 @@ package struct PastSeries: Sendable {
         progress = .failed(Sanitizer.visible(failure ?? "the connection broke", limit: 200))
     }
 
+    /// The last line of the board's run that the columns behind this `hello` have: all, when a later run has begun.
+    private static func lastInColumns(behind answer: Line.Hello, of board: Line.Hello?) -> Int {
+        if answer.run == board?.run { return answer.nextSeq - 1 }
+        guard let mine = board?.app.started, let other = answer.app.started, mine < other else { return 0 }
+        return .max
+    }
+
     private mutating func add(_ column: Column) {
         guard column.width == span.width, times.contains(column.start), let slot = slotIndex(for: column.start) else {
             return
@@ -166,13 +175,14 @@ package struct PastSeries: Sendable {
         slots[slot].error = max(slots[slot].error ?? .min, column.start.microseconds + column.width / 2)
     }
 
-    /// Adds the values that a board has of the series, and the errors of its source.
+    /// Adds the values that a board has of the series, kept ones without a number included, and the errors of its source.
     ///
     /// - Parameter sequence: the last line of this run that the journal's columns have, and with it those of earlier
     ///   runs; nil without columns.
     private mutating func addValues(of board: Board, behind sequence: Int?) {
         guard let index = board.series(named: name) else { return }
-        for point in board.points(of: index) where sequence.map({ point.sequence > $0 }) ?? true {
+        for point in board.points(of: index)
+        where point.sequence == 0 || sequence.map({ point.sequence > $0 }) ?? true {
             add(point.value, at: point.time, point.sequence)
         }
         guard let source = board.source(named: source) else { return }
@@ -211,8 +221,10 @@ package struct PastSeries: Sendable {
 
     private mutating func add(_ value: Double, at time: Timestamp, _ sequence: Int) {
         guard value.isFinite, let slot = slotIndex(for: time) else { return }
-        if slots[slot].live?.add(value, time: time.microseconds, sequence: sequence) == nil {
-            slots[slot].live = Window(index: slots[slot].index, value: value, time: time, sequence: sequence)
+        let part = sequence == 0 ? \Slot.kept : \Slot.live
+        if slots[slot][keyPath: part]?.add(value, time: time.microseconds, sequence: sequence) == nil {
+            slots[slot][keyPath: part] =
+                Window(index: slots[slot].index, value: value, time: time, sequence: sequence)
         }
     }
 
@@ -242,8 +254,9 @@ package struct PastSeries: Sendable {
     /// - Parameter width: the width in microseconds, a multiple of the span's.
     package func windows(width: Int64, over range: Range<Timestamp>) -> [BoardWindow] {
         let all = slots.filter { $0.index >= oldest }.compactMap { slot -> BoardWindow? in
-            guard let live = slot.live.map({ BoardWindow($0, width: span.width) }) else { return slot.read }
-            guard var window = slot.read else { return live }
+            let live = slot.live.map { BoardWindow($0, width: span.width) }
+            guard var window = slot.read ?? slot.kept.map({ BoardWindow($0, width: span.width) }) else { return live }
+            guard let live else { return window }
             window.absorb(live)
             return window
         }
