@@ -22,7 +22,7 @@ package enum FeedQuery {
             guard seen.insert(key).inserted else { throw wrong("the query has \"\(shown(key))\" twice") }
             switch key {
             case "since": wish.since = try number(value, key)
-            case "width": wish.width = try number(value, key)
+            case "width": wish.width = (try? number(value, key)) ?? 0
             case "series": wish.series = value
             case "run": wish.run = value
             case "replay": wish.replay = try bool(value, key)

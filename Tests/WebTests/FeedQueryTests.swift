@@ -42,8 +42,10 @@ import Web
             ("replay", "true or false"),
             ("since=1&replay=false", "exclude"), ("types=", "names"), ("sources=a,,b", "names"), ("types=a,", "names"),
             ("sinse=1", "sinse"), ("poll=fact", "poll"), ("=", "no \"\""), ("%1B%5B31m=1", "no \""),
-            ("width=", "whole number"), ("width=-1", "whole number"), ("width=1e400", "whole number"),
-            ("width=x", "whole number"), ("width=99999999999999999999", "whole number"), ("width=1.5", "whole number"),
+            ("width=", "seconds from 1 to 31622400"), ("width=-1", "seconds from 1 to 31622400"),
+            ("width=1e400", "seconds from 1 to 31622400"),
+            ("width=x", "seconds from 1 to 31622400"), ("width=99999999999999999999", "seconds from 1 to 31622400"),
+            ("width=1.5", "seconds from 1 to 31622400"),
             ("width=60", "go together"), ("series=s", "go together"),
             ("since=1&width=60&series=s&sources=s", "go together"),
             (

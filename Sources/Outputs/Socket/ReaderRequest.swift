@@ -77,7 +77,7 @@ package enum ReaderRequest: Sendable, Equatable {
         package var until: Timestamp?
         package var kept: Bool?
         package var series: String?
-        /// In seconds.
+        /// In seconds; 0 for what is no whole number.
         package var width: Int?
 
         package init() {}
@@ -118,6 +118,9 @@ package enum ReaderRequest: Sendable, Equatable {
 
         private func columns() throws(Failure) -> ColumnQuery? {
             guard series != nil || width != nil else { return nil }
+            if let width, !(1...mostWidth ~= width) {
+                throw wrong("\"width\" takes a whole number of seconds from 1 to \(mostWidth) (366 days)")
+            }
             guard let series, let width, let from, let until, let sources, sources.count == 1, types == nil else {
                 throw wrong(
                     "\"series\" and \"width\" go together, with \"from\", \"until\" and one of \"sources\", and without "
@@ -128,7 +131,6 @@ package enum ReaderRequest: Sendable, Equatable {
             guard kind == .data || series == kind.prefix + sources[0] else {
                 throw wrong("\"series\" is not of the source")
             }
-            guard 1...mostWidth ~= width else { throw wrong("\"width\" takes whole seconds from 1 to \(mostWidth)") }
             let query = ColumnQuery(
                 of: series, source: sources[0], width: Int64(width) * 1_000_000, from: from, until: until)
             let last = Window.index(of: until - .microseconds(1), width: query.width)
@@ -162,7 +164,7 @@ package enum ReaderRequest: Sendable, Equatable {
             case "from": wish.from = try time(try text(member.value, key), key)
             case "until": wish.until = try time(try text(member.value, key), key)
             case "series": wish.series = try text(member.value, key, atMost: longestSeries)
-            case "width": wish.width = try integer(member.value, key)
+            case "width": wish.width = (try? integer(member.value, key)) ?? 0
             case "poll": poll = try text(member.value, key)
             case "n": n = try digits(member.value, key)
             case "forget": forget = try text(member.value, key)
