@@ -73,18 +73,62 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
             rest.bind(2, query.until.microseconds)
             let next = try rest.integer().map { Timestamp(microseconds: max($0, query.from.microseconds + 1)) }
                 .flatMap { $0 < query.until ? $0 : nil }
-            let sums = try ColumnSums(of: query, in: database)
-            var columns: [Column] = []
-            var time = query.from
-            while time < next ?? query.until {
-                let end = Window.end(of: Window.index(of: time, width: query.width), width: query.width)
-                let part = time..<min(end, next ?? query.until)
-                if let column = try sums.column(over: part) { columns.append(column) }
-                time = part.upperBound
-            }
+            let columns = try readColumns(query, until: next ?? query.until, in: database)
             let oldest = try database.integer("SELECT min(time) FROM lines")
             return ColumnPage(
                 columns: columns, next: next, oldest: oldest.map { Timestamp(microseconds: $0) }, of: file)
+        }
+    }
+
+    /// The columns of the lines before `end`, which are read by the index of their times.
+    private func readColumns(
+        _ query: ColumnQuery, until end: Timestamp, in database: SQLiteDatabase
+    ) throws(JournalFault) -> [Column] {
+        let (isOne, value) = Self.value(of: SeriesKind(of: query.series))
+        // Gap lines have no source. `query.last` is not a condition, because it would be checked of all lines.
+        let rows = try database.prepare(
+            """
+            SELECT time, id, type = 'error', type = 'gap', CASE WHEN \(isOne) THEN \(value) END FROM lines
+            WHERE time >= ?1 AND time < ?2 AND coalesce(source, ?3) = ?3 AND (\(isOne) OR type IN ('error', 'gap'))
+            ORDER BY time, id
+            """)
+        defer { rows.reset() }
+        rows.bind(1, query.from.microseconds)
+        rows.bind(2, end.microseconds)
+        rows.bind(3, query.source)
+        if isOne.contains("?4") { rows.bind(4, query.series) }
+        var columns: [Column] = []
+        var values: Window?
+        while try rows.step() {
+            let value = rows.doubleIfAny(4)
+            let (errors, gaps) = (Int(rows.integer(2)), Int(rows.integer(3)))
+            guard rows.integer(1) <= query.last.id, value != nil || errors + gaps > 0 else { continue }
+            let time = Timestamp(microseconds: rows.integer(0))
+            let index = Window.index(of: time, width: query.width)
+            let start = Window.start(of: index, width: query.width)
+            if columns.last?.start != start {
+                columns.append(Column(start: start, width: query.width))
+                values = nil
+            }
+            let last = columns.count - 1
+            columns[last].errors += errors
+            columns[last].gaps += gaps
+            guard let value else { continue }
+            if values?.add(value, time: time.microseconds, sequence: 0) == nil {
+                values = Window(index: index, value: value, time: time, sequence: 0)
+            }
+            columns[last].values = values.map { BoardWindow($0, width: query.width) }
+        }
+        return columns
+    }
+
+    /// The condition for a line that may have a value of the series, and the expression for that value.
+    private static func value(of kind: SeriesKind) -> (condition: String, value: String) {
+        switch kind {
+        case .data, .text: ("series = ?4 AND type <> 'window'", "value")
+        case .latency: ("type = 'latency'", "value")
+        case .memory: ("type = 'memory'", "CAST(line ->> '$.rss_bytes' AS REAL)")
+        case .count: ("type = 'progress'", "CAST(line ->> '$.items' AS REAL)")
         }
     }
 
@@ -147,67 +191,6 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         let rowIDs = first...(isOver ? last : Int64.max)
         bounds = (query.from, query.until, rowIDs)
         return rowIDs
-    }
-}
-
-/// The query for the values of a series in a span of time, which reads the lines of that time by their index.
-///
-/// It is run once a column. `GROUP BY` of all columns at once would sort the values in memory first, because SQLite does
-/// not know that the index has the columns in order.
-private struct ColumnSums {
-    private let query: ColumnQuery
-    private let sums: SQLiteStatement
-
-    init(of query: ColumnQuery, in database: SQLiteDatabase) throws(JournalFault) {
-        let (isOne, value) = Self.value(of: SeriesKind(of: query.series))
-        // Gap lines have no source.
-        sums = try database.prepare(
-            """
-            SELECT count(value), min(value), max(value), avg(value), sum(isError), sum(isGap),
-                CASE WHEN count(value) > 0 THEN (
-                    SELECT \(value) FROM lines
-                    WHERE time >= ?1 AND time < ?2 AND id <= ?3 AND source = ?4 AND \(isOne) AND \(value) IS NOT NULL
-                    ORDER BY time DESC, id DESC LIMIT 1
-                ) END
-            FROM (
-                SELECT CASE WHEN \(isOne) THEN \(value) END AS value, type = 'error' AS isError, type = 'gap' AS isGap
-                FROM lines WHERE time >= ?1 AND time < ?2 AND id <= ?3 AND coalesce(source, ?4) = ?4
-            )
-            """)
-        self.query = query
-        sums.bind(3, query.last.id)
-        sums.bind(4, query.source)
-        if isOne.holds("?5") { sums.bind(5, query.series) }
-    }
-
-    /// The condition for a line that may have a value of the series, and the expression for that value.
-    private static func value(of kind: SeriesKind) -> (condition: String, value: String) {
-        switch kind {
-        case .data, .text: ("series = ?5 AND type <> 'window'", "value")
-        case .latency: ("type = 'latency'", "value")
-        case .memory: ("type = 'memory'", "CAST(line ->> '$.rss_bytes' AS REAL)")
-        case .count: ("type = 'progress'", "CAST(line ->> '$.items' AS REAL)")
-        }
-    }
-
-    /// The column, or part of one, in this time; nil when it has nothing.
-    func column(over times: Range<Timestamp>) throws(JournalFault) -> Column? {
-        defer { sums.reset() }
-        sums.bind(1, times.lowerBound.microseconds)
-        sums.bind(2, times.upperBound.microseconds)
-        guard try sums.step() else { return nil }
-        let start = Window.index(of: times.lowerBound, width: query.width)
-        var column = Column(
-            start: Window.start(of: start, width: query.width), width: query.width, errors: Int(sums.integer(4)),
-            gaps: Int(sums.integer(5)))
-        if let low = sums.doubleIfAny(1), let high = sums.doubleIfAny(2), let last = sums.doubleIfAny(6) {
-            // The sum of great numbers may be infinite, and then the mean is none.
-            let mean = sums.doubleIfAny(3) ?? last
-            column.values = BoardWindow(
-                start: column.start, width: column.width, last: last, count: Int(sums.integer(0)), minimum: low,
-                maximum: high, mean: min(max(mean, low), high))
-        }
-        return column.values == nil && column.errors == 0 && column.gaps == 0 ? nil : column
     }
 }
 
