@@ -56,6 +56,10 @@ struct PeerLines {
                 if case .format = error.reason { return .refused("\(error.reason)") }
                 return .refused(Self.stranger)
             }
+            // No number follows this one, so what resumes behind it would get nothing.
+            var last = line.seq
+            if case .gap(let gap) = line.body { last = gap.to }
+            guard last != .max else { return .breach("it counts up to \(Int.max), which is no number of a line") }
             if case .hello = line.body {
                 isEarly = !hasHello && greetsFirst && isResuming
                 hasHello = true

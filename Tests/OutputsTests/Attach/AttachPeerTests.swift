@@ -207,6 +207,22 @@ import Testing
             said.count == 2 && said[0].hasPrefix("a line of the agent cannot be read, and is left out: "), "\(said)")
     }
 
+    private static func fact(_ seq: Int, _ type: String = "fact", more: String = "") -> String {
+        #"{"seq":\#(seq),"time":"2020-09-13T12:26:41.000000Z","type":"\#(type)","source":"s"\#(more)}"# + "\n"
+    }
+
+    private static let series = #","series":"s""#
+    private static let endlessGap =
+        #"{"type":"gap","time":"2020-09-13T12:26:41.000000Z","from":2,"to":\#(Int.max),"reason":"slow_reader"}"# + "\n"
+
+    @Test(arguments: [fact(.max, more: series), fact(.max, "later"), endlessGap])
+    func aNumberThatNoneCanFollowEndsTheConnection(line: String) async throws {
+        let said = try await Self.saidAbout(Self.hello + Self.fact(1, more: Self.series) + line, passingOn: 1)
+        #expect(said.count == 1 && said[0].contains("breaks the protocol: it counts up to \(Int.max)"), "\(said)")
+        let last = Self.fact(.max - 1, more: Self.series)
+        #expect(try await Self.saidAbout(Self.hello + last, passingOn: 1).allSatisfy { !$0.contains("protocol") })
+    }
+
     /// What it says about a peer that greets like that and closes, without `--no-reconnect` taken back.
     private static func saidAbout(_ greeting: String, passingOn count: Int = 0) async throws -> [String] {
         try await withLoop(virtual: true) { loop in
