@@ -414,9 +414,9 @@ package actor EventStore {
         case .lines(let span):
             readers.resumeInputs(state.log)
             return .lines(span)
-        case .gap(let missing):
+        case .gap(let missing, let isHole):
             readers.resumeInputs(state.log)
-            return gap(missing)
+            return gap(missing, isHole: isHole)
         case .nothing:
             if let ending {
                 let last = state.log.nextSequence - 1
@@ -447,13 +447,14 @@ package actor EventStore {
         return (lines, count, next)
     }
 
-    private func gap(_ missing: ClosedRange<Int>) -> Delivery {
+    private func gap(_ missing: ClosedRange<Int>, isHole: Bool = false) -> Delivery {
         state.counts.gaps += 1
-        return gapLine(missing)
+        return gapLine(missing, isHole: isHole)
     }
 
-    private func gapLine(_ missing: ClosedRange<Int>) -> Delivery {
-        .gap(ControlLine.gap(time: wall.now, missing: missing, reason: "slow_reader"))
+    /// - Parameter isHole: whether the log never had the lines, which only happens in a relay.
+    private func gapLine(_ missing: ClosedRange<Int>, isHole: Bool) -> Delivery {
+        .gap(ControlLine.gap(time: wall.now, missing: missing, reason: isHole ? "relay" : "slow_reader"))
     }
 
     /// Returns the `bye` of a relayed run as its agent wrote it, once: for a reader that keeps runs, when it has
@@ -580,9 +581,9 @@ package actor EventStore {
             case .lines(let span):
                 next = span.sequences.upperBound + 1
                 deliveries.append(.lines(span))
-            case .gap(let missing):
+            case .gap(let missing, let isHole):
                 next = missing.upperBound + 1
-                deliveries.append(gapLine(missing))
+                deliveries.append(gapLine(missing, isHole: isHole))
             case .nothing: return deliveries
             }
         }

@@ -110,8 +110,8 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
     /// The result of reading.
     package enum Reading: Sendable {
         case lines(LineSpan)
-        /// These lines are gone; continue after them.
-        case gap(ClosedRange<Int>)
+        /// These lines are gone, or were never in the log if `isHole`; continue after them.
+        case gap(ClosedRange<Int>, isHole: Bool)
         /// There is nothing new yet.
         case nothing
     }
@@ -132,6 +132,8 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
     /// has not seen them.
     package var heldFrom = Int.max
     private var cost = 0
+    /// The sequence number behind the last line that was dropped.
+    private var droppedEnd = 1
     /// The cost of all chunks ever added, in bytes: its growth is the log memory that lines take.
     private(set) var totalCost = 0
     /// The newest line of each series that was marked there.
@@ -179,7 +181,7 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         nextSequence += 1
     }
 
-    /// Skips the numbers before `sequence`, which the next line gets: readers get a gap, as for dropped lines.
+    /// Skips the numbers before `sequence`, which the next line gets: a hole, for which readers get a gap.
     package mutating func skip(to sequence: Int) {
         precondition(sequence >= nextSequence, "numbers go up")
         nextSequence = sequence
@@ -191,6 +193,7 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         chunks.removeAll()
         tail = nil
         cost = 0
+        droppedEnd = 1
         nextSequence = sequence
         kept = KeptLines(capacity: kept.capacity)
     }
@@ -244,6 +247,7 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
 
     /// Keeps what is to stay of the oldest chunk, which goes.
     private mutating func keepLines(of chunk: LineChunk) {
+        droppedEnd = chunk.endSequence
         kept.keep(before: chunk.endSequence) { chunk.line($0) }
     }
 
@@ -286,14 +290,13 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
     /// Returns the lines from number `sequence` to the end of a chunk.
     package func read(from sequence: Int) -> Reading {
         let first = firstSequence
-        if sequence < first { return .gap(sequence...(first - 1)) }
+        if sequence < first { return .gap(sequence...(first - 1), isHole: sequence >= droppedEnd) }
         if sequence >= nextSequence { return .nothing }
-        if chunks.isEmpty { return .gap(sequence...(nextSequence - 1)) }
         let index = chunkIndex(of: sequence)
         let chunk = chunks[index]
-        if sequence >= chunk.endSequence {  // left out
+        if sequence >= chunk.endSequence {
             let next = index + 1 < chunks.count ? chunks[index + 1].firstSequence : nextSequence
-            return .gap(sequence...(next - 1))
+            return .gap(sequence...(next - 1), isHole: true)
         }
         let range = chunk.start(of: sequence)..<chunk.header.pointee.used
         return .lines(LineSpan(chunk: chunk, range: range, sequences: sequence...(chunk.endSequence - 1)))

@@ -166,7 +166,7 @@ final class StoreReader {
         let reading = log.read(from: cursor)
         switch reading {
         case .lines(let span): cursor = span.sequences.upperBound + 1
-        case .gap(let missing): cursor = missing.upperBound + 1
+        case .gap(let missing, _): cursor = missing.upperBound + 1
         case .nothing: break
         }
         return reading

@@ -223,6 +223,32 @@ import Testing
         #expect(try await Self.saidAbout(Self.hello + last, passingOn: 1).allSatisfy { !$0.contains("protocol") })
     }
 
+    @Test func theGapForLinesThatAreNotPassedOnDoesNotBlameTheReader() async throws {
+        try await withLoop(virtual: true) { loop in
+            let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            let (here, there) = SimulatedStream.pair(on: loop)
+            let bound = LoopBound(here)
+            let input = AttachInput(
+                store: relay.store, polls: relay.polls, on: loop, reconnects: false, tell: { _ in },
+                connect: { _ throws(SystemError) in bound.value })
+            let bad = #","series":"s","value":1e999"#
+            let lines = [
+                Self.fact(1, more: bad), Self.fact(2, more: Self.series), Self.fact(3, more: bad),
+                Self.fact(4, "later", more: #","new":1e999"#), Self.fact(5, more: Self.series),
+            ]
+            try await there.write(all: Array((Self.hello + lines.joined()).utf8))
+            there.endWriting()
+            let (reader, _) = await relay.store.open("reader")
+            try await input.run()
+            var gaps: [String] = []
+            while let delivery = await relay.store.dequeue(for: reader) {
+                guard case .gap(let line) = delivery, let gap = Line.Gap(line[...]) else { continue }
+                gaps.append("\(gap.from)-\(gap.to) \(gap.reason ?? "")")
+            }
+            #expect(gaps == ["1-1 relay", "3-4 relay"])
+        }
+    }
+
     /// What it says about a peer that greets like that and closes, without `--no-reconnect` taken back.
     private static func saidAbout(_ greeting: String, passingOn count: Int = 0) async throws -> [String] {
         try await withLoop(virtual: true) { loop in
