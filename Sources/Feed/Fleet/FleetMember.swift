@@ -167,6 +167,8 @@ package struct FleetMember: Sendable {
 
     /// Processes a faulty line: its sequence number is unknown, and so will be missing.
     package mutating func process(_ fault: LineFault, into items: inout [Item]) {
+        // It may have been the first of its run, which then begins where the connection's lines do.
+        if message == nil, let run, marks[run] == nil, keptEnd > 0 { marks.advance(to: LineID(run, keptEnd - 1)) }
         guard case .format = fault.reason else {
             return complain(.unreadable, "sends what is no line of this version: \(fault)", into: &items)
         }

@@ -184,6 +184,16 @@ import Testing
         #expect(take(lines, &member) == ["r1 1 fact", "web1 \(message)", "lost r1 2...3", "r1 4 fact"])
     }
 
+    @Test func aFirstLineThatCannotBeReadIsLostToo() throws {
+        var (member, peer) = (member(), PeerScript(from: 2))
+        #expect(try take([peer.hello()], &member) == [])
+        var items: [FleetMember.Item] = []
+        member.process(LineFault(offset: 0, reason: .notAnObject), into: &items)
+        #expect(items.count == 1 && member.lost == 0)
+        #expect(try take([peer.fact()], &member) == ["lost r1 1...1", "r1 2 fact"])
+        #expect(member.lost == 1)
+    }
+
     @Test func linesOfALaterVersionArePassedOver() throws {
         var (member, peer) = (member(), PeerScript())
         let lines = try [
