@@ -15,6 +15,9 @@ struct PeerLines {
 
     // A line of an attached agent: 1 MiB; the connection ends; pauses grow.
     private var splitter = LineSplitter(limit: LineEncoder.longestLine)
+    // Lines in a row of an attached agent that cannot be read: 100,000; the connection ends; pauses grow.
+    private static let mostUnreadable = 100_000
+    private var unreadable = 0
     private let isResuming: Bool
     /// Whether the agent has greeted us.
     private(set) var hasHello = false
@@ -52,10 +55,15 @@ struct PeerLines {
             } catch {
                 // The run would become part of our requests.
                 if case .wrong("run", _) = error.reason { return .breach("\(error)") }
-                if hasHello { return .fault(error) }
+                if hasHello {
+                    unreadable += 1
+                    let isTooMuch = unreadable > Self.mostUnreadable
+                    return isTooMuch ? .breach("\(unreadable) lines in a row cannot be read") : .fault(error)
+                }
                 if case .format = error.reason { return .refused("\(error.reason)") }
                 return .refused(Self.stranger)
             }
+            unreadable = 0
             // No number follows this one, so what resumes behind it would get nothing.
             var last = line.seq
             if case .gap(let gap) = line.body { last = gap.to }

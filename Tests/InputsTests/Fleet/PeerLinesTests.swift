@@ -99,6 +99,13 @@ import Testing
         #expect(Self.taken([Self.hello("a"), Self.fact(2), Self.hello("")]).last?.contains("run") == true)
     }
 
+    @Test func whoSendsNothingThatCanBeReadIsGivenUp() {
+        var peer = PeerLines(isResuming: false, greetsFirst: true)
+        let most = String(repeating: "\n", count: 100_000)
+        #expect(Self.taken(&peer, Self.hello("a") + "\n" + most + Self.fact(1) + "\n").last == "1")
+        #expect(Self.taken(&peer, most + "\n").last == "100001 lines in a row cannot be read")
+    }
+
     @Test func howItIsCutIntoPiecesDoesNotMatter() {
         let lines = Self.replay + [Self.hello("a"), Self.fact(3), Self.refusal, "x", Self.fact(5)]
         let bytes = Array((lines.joined(separator: "\n") + "\n").utf8)
