@@ -21,8 +21,8 @@ package actor JournalOutput {
         package var patience = Duration.seconds(10)
         /// The pause before a failed attempt is repeated.
         package var retry = Duration.seconds(1)
-        /// How long attempts continue after the end of the feed, and how long closing the file may take: less than
-        /// outputs have, so that the result can be reported.
+        /// How long attempts continue after the end of the feed if the file was ever open, and how long closing it may
+        /// take: less than outputs have, so that the result can be reported.
         package var end = Duration.seconds(3)
 
         package init() {}
@@ -42,6 +42,8 @@ package actor JournalOutput {
     /// Signalled when there may be something to do.
     private let more: Wakeup
     private var mustOpen = true
+    /// Whether the file was ever open.
+    private var hasOpened = false
     /// The newest durable `hello` and `stats`.
     private var greeting: [UInt8] = []
     /// The newest line about where a value is that the journal's `stats` include, and when that was written.
@@ -235,7 +237,7 @@ package actor JournalOutput {
             let opens = mustOpen
             let attempt = try await attempt(pieces)
             if let opening = attempt.opening {
-                mustOpen = false
+                (mustOpen, hasOpened) = (false, true)
                 resume(opening.positions)
                 begin(opening.lastRun)
                 if let notice = opening.notice {
@@ -371,11 +373,11 @@ package actor JournalOutput {
     /// The lines that an abandoned journal lacks.
     private var loss: String { greeting.isEmpty ? "; nothing of this run is in it" : "; the last lines are not in it" }
 
-    /// Whether the feed has been over for longer than `Pace.end`.
+    /// Whether the feed has been over for too long for another attempt.
     private var isGivenUp: Bool {
         guard store.assumeIsolated({ $0.isOver }) else { return false }
         let since = over ?? loop.clock.now
         over = since
-        return since.duration(to: loop.clock.now) >= pace.end
+        return since.duration(to: loop.clock.now) >= (hasOpened ? pace.end : .zero)
     }
 }

@@ -674,6 +674,17 @@ import Testing
         #expect(journal.runs[0].ended == nil && 4...5 ~= journal.count(of: .commit) - journal.commits.count)
     }
 
+    @Test func aJournalThatWasNeverOpenIsGivenUpAtTheEnd() async throws {
+        let journal = MemoryLineStore { $0 == .open ? JournalFault(.disk, "it is not a file") : nil }
+        let bodies = try await Self.keep(in: journal) { stage, _ in
+            try await stage.loop.sleep(for: .milliseconds(1_500))
+            await stage.publish(3)
+        }
+        #expect(Self.told(bodies).errors.last == "x.db: it is not a file; nothing of this run is in it")
+        // At 0, 1 and 2 s.
+        #expect(journal.count(of: .open) == 3)
+    }
+
     /// All lines are in the file by then, and nothing else ends a wait for it.
     @Test func aDiskThatHangsWhenItIsClosedIsGivenUp() async throws {
         try await withLoop(virtual: true) { loop in
