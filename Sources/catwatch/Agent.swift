@@ -142,10 +142,16 @@ actor Agent {
         let port = try platform.openPort(plan.options)
         let demo = try platform.startDemo(plan.options)
         demoOrigin = demo?.origin
-        let sources = try plan.sources(demoOrigin: demoOrigin)
-        // Before the journal begins, so that its readers find the sources in front of the run's first line.
-        for source in sources { _ = await store.claim(source.description) }
-        try await startJournal()
+        let sources: [Source]
+        do {
+            sources = try plan.sources(demoOrigin: demoOrigin)
+            // Before the journal begins, so that its readers find the sources in front of the run's first line.
+            for source in sources { _ = await store.claim(source.description) }
+            try await startJournal()
+        } catch {
+            await demo?.stop()
+            throw error
+        }
         makeRoom(for: sources, plan.options, isServed: socket != nil, hasPage: port != nil)
         let service = platform.service
         let view = ViewOutput(

@@ -81,10 +81,12 @@ import Testing
             let arguments = try await ["-u", stage.url("/fact"), "-o", "ndjson", "--journal=\(stage.folder)/x.db"]
             let first = try await stage.catwatch(arguments)
             try await stage.wait(for: "its first line") { !FeedLine.lines(await first.outputBytes).isEmpty }
-            let second = try await Finished(of: stage.catwatch(arguments))
-            #expect(second.ending == .exited(2) && second.output.isEmpty)
-            #expect(second.errors.contains("--journal: "), "\(second.errors)")
-            #expect(second.errors.contains("is written by another catwatch already (process \(first.id))"))
+            for arguments in [arguments, ["--demo"] + arguments.suffix(3)] {
+                let second = try await Finished(of: stage.catwatch(arguments))
+                #expect(second.ending == .exited(2) && second.output.isEmpty)
+                #expect(second.errors.contains("--journal: "), "\(second.errors)")
+                #expect(second.errors.contains("is written by another catwatch already (process \(first.id))"))
+            }
             try await first.signal(SIGTERM)
             #expect(try await first.waitForExit() == .exited(0))
             #expect(try FolderListing.names(in: stage.folder) == ["x.db"])
