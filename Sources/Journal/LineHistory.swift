@@ -9,6 +9,8 @@ package struct JournalQuery: Sendable {
     package var until: Timestamp?
     /// Whether the newest come first.
     package var isReversed: Bool
+    /// Whether `stats` lines stand among the lines, from where they hold; not if it is reversed.
+    package var includesStats = false
 
     package init(from: Timestamp? = nil, until: Timestamp? = nil, isReversed: Bool = false) {
         (self.from, self.until, self.isReversed) = (from, until, isReversed)
@@ -55,7 +57,7 @@ package struct JournalPage: Sendable {
     package var run: JournalRun
     /// The `stats` line of the sources before the first line; nil for none.
     package var stats: [UInt8]?
-    /// Whole lines, each with its newline, including `gap` lines.
+    /// Whole lines, each with its newline, including `gap` lines; a `stats` line never first or last.
     package var lines: [UInt8]
     /// The row id of the last line.
     package var last: JournalPlace

@@ -213,6 +213,9 @@ private struct Search {
                 + (query.isReversed ? "DESC" : "ASC"))
         lines.bind(1, low)
         lines.bind(2, high)
+        let newer =
+            query.includesStats ? try database.prepare("SELECT id, line FROM stats WHERE id > ? ORDER BY id") : nil
+        var nextStats: Int64?
         var run: JournalRun?
         var taken: [UInt8] = []
         var sequences = 0...0
@@ -236,8 +239,16 @@ private struct Search {
                     throw JournalFault(.corrupt, "it has lines of a run that it does not know")
                 }
                 run = found
+                newer?.bind(1, rowID.id)
+                if let newer, try newer.step() { nextStats = newer.integer(0) }
             }
             guard let run else { return }
+            var newStats: [UInt8]?
+            while let newer, let next = nextStats, next <= rowID.id {
+                newStats = newer.bytes(1)
+                nextStats = try newer.step() ? newer.integer(0) : nil
+            }
+            if let newStats { taken += newStats + [0x0A] }
             let line = lines.text(3)
             let numbers = Self.numbers(
                 of: line, isGap: lines.text(2).elementsEqual("gap".utf8), run.sequence(at: rowID))

@@ -102,6 +102,10 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
             let known = first == nil ? row.numbers : numbers
             numbers =
                 min(known.lowerBound, row.numbers.lowerBound)...max(known.upperBound, row.numbers.upperBound)
+            if query.includesStats, let last {
+                let stats = runs[Int(row.rowID.id >> 36) - 1].stats
+                lines += stats.last { last.rowID < $0.from && $0.from <= row.rowID }?.bytes ?? []
+            }
             lines += row.bytes
             (first, last) = (first ?? row, row)
         }

@@ -3,9 +3,9 @@ internal import Glibc
 package import Journal
 package import Reactor
 
-/// The lines of a journal as a stream, run after run: each run's `hello` and current `stats`, then its lines, and its
-/// `bye` if its end is known. A worker reads them page by page. The stream ends with the newest line at the time of
-/// opening, or little later.
+/// The lines of a journal as a stream, run after run: each run's `hello`, its lines between its `stats`, and its `bye` if
+/// its end is known. A worker reads them page by page. The stream ends with the newest line at the time of opening, or
+/// little later.
 package final class JournalStream: ReadOnlyStream {
     private let loop: EventLoop
     private let worker: any Worker
@@ -76,7 +76,7 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
         case fault(String)
     }
 
-    // Bound: lines read ahead in a replayed journal | 128 KiB and one line | rest stays in the journal
+    // Bound: lines read ahead in a replayed journal | 128 KiB, one line and its `stats` | rest stays in the journal
     private static let size = 128 << 10
 
     private let history: any LineHistory
@@ -96,13 +96,15 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
     }
 
     func next() -> Piece {
+        var query = JournalQuery()
+        query.includesStats = true
         do throws(JournalFault) {
             if !hasBegun {
                 hasBegun = true
                 try begin()
             }
             guard let last, rowID.map({ $0 < last }) != false,
-                let page = try history.page(JournalQuery(), behind: rowID, bytes: Self.size)
+                let page = try history.page(query, behind: rowID, bytes: Self.size)
             else {
                 let newest = hadAny ? try newest() : rowID
                 // If the run has more lines by now, we did not read its end.

@@ -423,8 +423,9 @@ import Testing
                     return writer
                 }
             }
-            var pieces = [JournalPiece.greeting(Array((Recorded.hello(run.name) + stats).utf8))]
             var next = try #require(numbers.first)
+            let hello = Recorded.hello(run.name, first: next)
+            var pieces = [JournalPiece.greeting(Array((hello + stats).utf8))]
             while case .lines(let span) = log.read(from: next) {
                 pieces.append(.lines(span))
                 next = span.sequences.upperBound + 1
@@ -488,6 +489,28 @@ import Testing
             }
         }
         #expect(text == "a\nstats\n1\n2\nb\nstats\n1\n2\n")
+    }
+
+    @Test(arguments: [nil, 8]) func sourcesAreDescribedAsAtEachLineOfAJournal(from: Int?) async throws {
+        let folder = try TestSupport.TemporaryFolder()
+        let path = folder.path("j.db")
+        for (unit, numbers) in [("m", 1...5), ("km", 6...9)] {
+            let source = #"{"source":"fact","state":"ok","unit":"\#(unit)"}"#
+            let (last, time) = (numbers.lowerBound - 1, Recorded.time(Double(numbers.lowerBound) - 0.5))
+            let stats =
+                #"{"type":"stats","time":\#(time),"as_of":\#(last),"endpoints":[],"sources":[\#(source)]}"# + "\n"
+            try Self.journal([("a", numbers.map { Recorded.data($0, at: Double($0)) })], at: path, stats: stats)
+        }
+        let stage = try await withLoop(virtual: true) { loop in
+            let stage = ReplayStage(on: loop, speed: .usual)
+            let start = from.map { ReplayStage.began + .seconds($0) }
+            try await stage.play(
+                JournalStream(SQLiteHistory(path: path), from: start, on: loop, worker: loop), from: start)
+            return stage
+        }
+        let told = stage.got.compactMap { $0.raw("unit") ?? $0.seq.map { "\($0)" } }
+        let all = [#""m""#, "1", "2", "3", "4", "5", #""km""#, "6", "7", "8", "9"]
+        #expect(told == (from == nil ? all : [#""km""#, "8", "9"]))
     }
 
     @Test func howTheRunsOfAJournalEndedIsPassedOn() async throws {
