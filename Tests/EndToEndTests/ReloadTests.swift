@@ -189,14 +189,16 @@ import Testing
     }
 
     @discardableResult
-    private static func write(_ stage: Stage, _ members: String) async throws -> String {
-        let text = try await configuration(stage, ["a"]).replacing(prefix: "{\n", with: "{\n  \(members)\n")
+    private static func write(_ stage: Stage, _ members: String, every: String = "20ms") async throws -> String {
+        let text = try await configuration(stage, ["a"], every: every)
+            .replacing(prefix: "{\n", with: "{\n  \(members)\n")
         return try await stage.write(text, to: "config.jsonc")
     }
 
-    private static func reload(_ stage: Stage, _ program: ChildProcess, _ members: String, _ words: String) async throws
-    {
-        try await write(stage, members)
+    private static func reload(
+        _ stage: Stage, _ program: ChildProcess, _ members: String, every: String = "20ms", _ words: String
+    ) async throws {
+        try await write(stage, members, every: every)
         try await program.signal(SIGHUP)
         try await program.waitForError(words)
         try await waitForEvents(program, of: "a", after: lastSeq(program))
@@ -277,26 +279,59 @@ import Testing
         }
     }
 
-    @Test func pushesComeAndGoWhileTheOthersStay() async throws {
-        try await Stage.run { stage in
-            let names = ["a", "b"]
-            let listeners = try names.map { name in
-                let socket = try StreamSocket.bound(to: "\(stage.folder)/\(name)")
+    /// Programs in the stage's folder that are pushed to.
+    private struct Listeners {
+        private let folder: String
+        private let listeners: [LoopBound<SocketListener>]
+
+        init(_ stage: Stage, _ count: Int) throws {
+            folder = stage.folder
+            listeners = try (0..<count).map { [folder] index in
+                let socket = try StreamSocket.bound(to: "\(folder)/push\(index)")
                 try StreamSocket.listen(socket)
                 return LoopBound(try SocketListener(owning: socket, on: stage.loop))
             }
-            func read(_ index: Int) async throws -> [Int] {
-                let stream = try #require(try await listeners[index].value.accept() as? DescriptorStream)
-                return try Self.numbers(FeedLine.lines(try await stream.bytes()))
-            }
-            func member(_ indices: [Int]) -> String {
-                "\"connect\": [\(indices.map { "\"unix:\(stage.folder)/\(names[$0])\"" }.joined(separator: ","))],"
-            }
-            let program = try await Self.running(stage, member([0]))
-            async let first = read(0)
-            try await Self.reload(stage, program, member([0, 1]), "outputs: 1 started, 0 stopped, 1 kept")
-            async let second = read(1)
-            try await Self.reload(stage, program, member([1]), "outputs: 0 started, 1 stopped, 1 kept")
+        }
+
+        /// The member that has some of them pushed to.
+        func member(_ indices: Int...) -> String {
+            "\"connect\": [\(indices.map { "\"unix:\(folder)/push\($0)\"" }.joined(separator: ","))],"
+        }
+
+        /// The numbers that the next connection to one brings, to its end.
+        func numbers(_ index: Int) async throws -> [Int] {
+            let stream = try #require(try await listeners[index].value.accept() as? DescriptorStream)
+            return try ReloadTests.numbers(FeedLine.lines(try await stream.bytes()))
+        }
+    }
+
+    @Test func aPushOutlivesAChangeOfASourceAndEndsInOrderWithItsAddress() async throws {
+        try await Stage.run { stage in
+            let peers = try Listeners(stage, 2)
+            let program = try await Self.running(stage, peers.member(0))
+            async let first = peers.numbers(0)
+            try await Self.reload(stage, program, peers.member(0), every: "10ms", "0 sources added, 1 changed")
+            let pushed = await Self.lastSeq(program)
+            try await Self.reload(
+                stage, program, peers.member(1), every: "10ms", "outputs: 1 started, 1 stopped, 0 kept")
+            async let second = peers.numbers(1)
+            let former = try await first
+            try await program.signal(SIGTERM)
+            let all = Array(1...(try await Finished(of: program).lines().map(\.seq).max() ?? 0))
+            #expect(former.count >= pushed && former.count < all.count && former == Array(all.prefix(former.count)))
+            // Another program has nothing yet: it gets the whole log.
+            #expect(try await second == all)
+        }
+    }
+
+    @Test func pushesComeAndGoWhileTheOthersStay() async throws {
+        try await Stage.run { stage in
+            let peers = try Listeners(stage, 2)
+            let program = try await Self.running(stage, peers.member(0))
+            async let first = peers.numbers(0)
+            try await Self.reload(stage, program, peers.member(0, 1), "outputs: 1 started, 0 stopped, 1 kept")
+            async let second = peers.numbers(1)
+            try await Self.reload(stage, program, peers.member(1), "outputs: 0 started, 1 stopped, 1 kept")
             let gone = try await first
             try await program.signal(SIGTERM)
             let run = try await Finished(of: program)
