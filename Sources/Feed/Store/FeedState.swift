@@ -493,15 +493,17 @@ package struct FeedState: ~Copyable, Sendable {
         return index
     }
 
-    /// Makes room for series with values: those that their source no longer has, and whose windows the history no longer shows.
+    /// Makes room for series with values: those that are gone, and outdated ones whose windows the history no longer shows.
     private mutating func removeOutdated(_ moment: Moment) {
         guard !tables.isRelay, lastSweep.map({ moment.now >= $0.advanced(by: .seconds(1)) }) ?? true else { return }
         lastSweep = moment.now
         let gone = tables.series.indices.filter { index in
             let each = tables.series[index]
-            return each.source >= 0 && each.kind == .data && each.ring.held.isEmpty
-                && !tables.isCurrent(index, at: moment.wall)
+            guard each.source >= 0, each.kind == .data else { return false }
+            return tables.series.isGone(index)
+                || each.ring.held.isEmpty && !tables.isCurrent(index, at: moment.wall)
         }
+        for index in gone { flush(index, moment, isComplete: true) }
         removeSeries(gone)
     }
 

@@ -266,6 +266,26 @@ import Testing
         }
     }
 
+    @Test func itemsThatAreRenamedAgainAndAgainFindRoom() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness.withSmallLog(on: loop) { $0.series = 4 }
+            var view = try await View(of: harness.store)
+            for round in 0..<10 {
+                await harness.store.answer(
+                    ["a", "b"].map { Self.event(harness.source, "\($0)\(round)", value: 1, at: harness.wall.now) },
+                    of: harness.source)
+                try await view.read(harness.store)
+                try await loop.sleep(for: .seconds(2))
+            }
+            #expect(await harness.store.counts.refusedSeries == 0)
+            // None goes without its windows.
+            let windows = view.lines.compactMap { line -> String? in
+                if case .window(let window) = line.line.body { window.series } else { nil }
+            }
+            #expect(Set(windows).isSuperset(of: (0..<8).flatMap { ["fact/a\($0)", "fact/b\($0)"] }))
+        }
+    }
+
     // MARK: A fleet
 
     @Test func whatIsGoneAtAnAgentIsGoneInItsFleet() async throws {
