@@ -376,6 +376,10 @@ package struct FeedState: ~Copyable, Sendable {
         _ answer: CompleteAnswer, of source: SourceID, at time: Timestamp, _ moment: Moment
     ) {
         var progress = answer.progress
+        if progress.items == nil, let index = tables.series.find(source, .count, key: nil) {
+            flush(index, moment, isComplete: true)
+            removeSeries([index])
+        }
         var gone: [String] = []
         // Of an answer that had more events than may be published, nothing is known.
         if tables.counts.data < mostData {

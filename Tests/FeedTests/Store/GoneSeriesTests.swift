@@ -266,6 +266,19 @@ import Testing
         }
     }
 
+    @Test func theNumberOfItemsGoesWhenItIsNotCountedAnyMore() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness.withSmallLog(on: loop)
+            let event = Self.event(harness.source, "a", value: 1, at: harness.wall.now)
+            await harness.store.answer([event], of: harness.source, items: 1)
+            #expect(await harness.store.counts.series == 2)
+            await harness.store.answer([event], of: harness.source)
+            #expect(await harness.store.counts.series == 1)
+            let view = try await View(of: harness.store)
+            #expect(view.lines.contains { $0.line.source == "fact" && $0.line.type == "window" })
+        }
+    }
+
     @Test func itemsThatAreRenamedAgainAndAgainFindRoom() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness.withSmallLog(on: loop) { $0.series = 4 }
