@@ -735,8 +735,10 @@ package actor EventStore {
     }
 
     /// Returns the next series of a walk that has a value within the history; nil at the end.
-    package func nextSeries(_ walk: inout FeedWalk) -> SeriesNumbers? {
-        walk.run == identity.run ? state.tables.nextSeries(&walk, at: feedTime) : nil
+    ///
+    /// - Parameter time: `feedTime`, which for each of many series costs more than the series.
+    package func nextSeries(_ walk: inout FeedWalk, at time: Timestamp) -> SeriesNumbers? {
+        walk.run == identity.run ? state.tables.nextSeries(&walk, at: time) : nil
     }
 
     /// Returns the next agent of a fleet; nil at the end.

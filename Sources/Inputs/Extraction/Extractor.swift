@@ -361,9 +361,15 @@ package final class Extractor: Sendable {
     }
 
     /// Returns an event's fields, given what the selection `fields` found in its data.
-    @inline(__always)
     func fields(of data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found) -> Fields {
         var fields = Fields()
+        read(&fields, of: data, found)
+        return fields
+    }
+
+    /// Reads them into `fields`, which are empty.
+    @_optimize(speed)
+    func read(_ fields: inout Fields, of data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found) {
         if asked.key {
             fields.key = read(0, data, found, &fields.faults.key) { range, token in
                 switch JSONKind(firstByte: token.first) {
@@ -408,7 +414,6 @@ package final class Extractor: Sendable {
             fields.time = read(3, data, found, &fields.faults.time) { _, token in Self.time(token, isLenient: isLenient)
             }
         }
-        return fields
     }
 
     /// Reads a value that is no number: a word that is one of the states, or a boolean, which is 1 or 0 unless the states

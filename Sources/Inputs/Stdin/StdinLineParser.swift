@@ -33,6 +33,7 @@ package final class StdinLineParser {
     package init(_ extraction: Extraction) { extractor = Extractor(extraction, of: .lines) }
 
     /// Reads a line without its newline.
+    @_optimize(speed)
     package func read(
         _ line: UnsafeBufferPointer<UInt8>, from source: SourceID, at now: Timestamp, into batch: inout EventBatch
     ) -> Verdict {
@@ -48,7 +49,9 @@ package final class StdinLineParser {
         } catch {
             return Self.verdict(error)
         }
-        let fields = batch.withMinified(count) { extractor.fields(of: $0, found) }
+        // Returned by the closure, they would be copied by their type's metadata.
+        var fields = Extractor.Fields()
+        batch.withMinified(count) { extractor.read(&fields, of: $0, found) }
         var (missing, problem): (Extractor.Fault?, Failure?)
         if !fields.faults.isEmpty {
             do throws(Failure) {

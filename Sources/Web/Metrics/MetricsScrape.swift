@@ -46,6 +46,8 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
     private var part: Part? = .agent
     private var hasHead = false
     private var walk: FeedWalk
+    /// The feed's time when the current piece was begun.
+    private var now = Timestamp(microseconds: 0)
     /// The numbers of items written and left out in this part.
     private var told = 0
     private var omitted = 0
@@ -98,6 +100,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
     }
 
     private func fill(_ store: isolated EventStore) {
+        now = store.feedTime
         piece = LineWriter.bytes(atMost: Self.mostPiece + Self.mostAtOnce) { line in
             let full = line.next + Self.mostPiece
             var writer = MetricsWriter(line, format)
@@ -348,7 +351,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
 
     private func tellLatency(_ store: isolated EventStore, _ writer: inout MetricsWriter) -> Bool {
         tellHead(.newestLatency, &writer)
-        guard let series = store.nextSeries(&walk) else { return false }
+        guard let series = store.nextSeries(&walk, at: now) else { return false }
         guard series.kind == .latency, hasRoom else { return true }
         let start = writer
         writer.begin(.newestLatency)
@@ -362,8 +365,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
     }
 
     private func tellAge(_ store: isolated EventStore, _ writer: inout MetricsWriter) -> Bool {
-        let now = store.feedTime
-        return tellSeries(.age, store, &writer) { series, writer in
+        tellSeries(.age, store, &writer) { series, writer in
             writer.value(microseconds: max(0, (now - series.time).microseconds))
         }
     }
@@ -377,7 +379,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         isState: Bool = false, _ write: (SeriesNumbers, inout MetricsWriter) -> Void
     ) -> Bool {
         tellHead(family, &writer)
-        guard let series = store.nextSeries(&walk) else { return false }
+        guard let series = store.nextSeries(&walk, at: now) else { return false }
         guard series.kind == .data || series.kind == .count, !isState || series.word != nil, hasRoom else {
             return true
         }

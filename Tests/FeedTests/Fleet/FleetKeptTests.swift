@@ -464,7 +464,9 @@ import Testing
             func values() async -> [Double] {
                 var walk = await fleet.store.walk
                 var values: [Double] = []
-                while let series = await fleet.store.nextSeries(&walk) { values.append(series.value) }
+                while let series = await fleet.store.nextSeries(&walk, at: fleet.store.feedTime) {
+                    values.append(series.value)
+                }
                 return values
             }
             #expect(await values() == [42, 43])

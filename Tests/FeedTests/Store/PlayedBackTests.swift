@@ -522,6 +522,6 @@ extension EventStore {
 
     func series(behind walk: FeedWalk) -> (SeriesNumbers, FeedWalk)? {
         var walk = walk
-        return nextSeries(&walk).map { ($0, walk) }
+        return nextSeries(&walk, at: feedTime).map { ($0, walk) }
     }
 }

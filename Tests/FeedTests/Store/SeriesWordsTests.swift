@@ -34,7 +34,7 @@ import Testing
     private static func words(_ store: EventStore) async -> [String] {
         var walk = await store.walk
         var words: [String] = []
-        while let series = await store.nextSeries(&walk) {
+        while let series = await store.nextSeries(&walk, at: store.feedTime) {
             let key = series.key.map { "/" + String(decoding: $0, as: UTF8.self) } ?? ""
             if let word = series.word { words.append("\(series.name)\(key)=\(String(decoding: word, as: UTF8.self))") }
         }
