@@ -96,7 +96,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         rows.bind(1, query.from.microseconds)
         rows.bind(2, end.microseconds)
         rows.bind(3, query.source)
-        if isOne.contains("?4") { rows.bind(4, query.series) }
+        if isOne.holds("?4") { rows.bind(4, query.series) }
         var columns: [Column] = []
         var values: Window?
         while try rows.step() {
