@@ -118,6 +118,12 @@ run_lint() {
         echo "Tests/run.sh: a test of these suites that hangs would not be named: @Suite(.limited)" >&2
         return 1
     fi
+    heading "texts are looked for without the regular expressions"
+    # The linkage of the release build tells for sure, ten minutes later.
+    if grep -rnE --include='*.swift' --exclude-dir=catwatch-bench '\.contains\("[^"]{2,}"\)' Sources; then
+        echo "Tests/run.sh: use String.holds, or a closure for an array" >&2
+        return 1
+    fi
     heading "the table of bounds"
     python3 Tests/python/bounds.py --check
     heading "bugs for the simulation"

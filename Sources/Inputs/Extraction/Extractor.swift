@@ -137,7 +137,7 @@ package final class Extractor: Sendable {
         asked = (key != nil, value != nil, text != nil, time != nil)
         isLenient = extraction.number == .lenient
         states = extraction.states.map { Array($0.utf8) }
-        listsBooleans = extraction.states.contains("true") || extraction.states.contains("false")
+        listsBooleans = extraction.states.contains { $0 == "true" || $0 == "false" }
         var firsts: JSONSelection.Firsts = isLenient ? .lenient : []
         if extraction.value == .first { firsts.insert(.number) }
         if extraction.text == .first { firsts.insert(.string) }
