@@ -1027,6 +1027,7 @@ package actor EventStore {
         case .bye(let bye):
             _ = state.applyUnnumbered(line, at: moment)
             guard bye.run == identity.run else { return false }
+            if let last = bye.lastSeq { state.endRun(with: last) }
             for reader in readers.keepers { reader.farewell = Array(relayed.bytes) }
             return true
         case .gap: _ = state.applyUnnumbered(line, at: moment)

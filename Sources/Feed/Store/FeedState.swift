@@ -1028,6 +1028,9 @@ package struct FeedState: ~Copyable, Sendable {
         return isNews
     }
 
+    /// Ends the run of the relayed feed with this line; those up to it that did not come are missing.
+    mutating func endRun(with last: Int) { remote?.skip(through: last, in: &tables) }
+
     /// Adds a relayed line: see `RemoteFeed.relay`.
     mutating func relay(_ relayed: RelayedLine, plain: PlainLine? = nil, at moment: Moment) {
         remote?.relay(relayed, plain: plain, to: &tables, at: moment.now)

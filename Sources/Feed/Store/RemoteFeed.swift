@@ -108,7 +108,7 @@ struct RemoteFeed: Sendable {
     }
 
     /// Skips sequence numbers that the agent has no lines for.
-    private func skip(through sequence: Int, in tables: inout FeedTables) {
+    func skip(through sequence: Int, in tables: inout FeedTables) {
         if sequence >= tables.log.nextSequence, sequence < .max { tables.log.skip(to: sequence + 1) }
     }
 

@@ -149,7 +149,9 @@ final class StoreReader {
                 isGreeted = true
             }
             if let rest = EndedRuns.Missing(from: cursor, of: old, isGreeted: isGreeted) {
-                missing = missing.suffix(EndedRuns.most - 1) + [rest]
+                // The run that it is in the middle of is named in any case.
+                if missing.count == EndedRuns.most { missing.remove(at: missing[0].isGreeted ? 1 : 0) }
+                missing.append(rest)
             }
             owedGreeting = .run
         }

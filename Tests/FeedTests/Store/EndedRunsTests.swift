@@ -40,6 +40,12 @@ import Testing
             }
         }
 
+        /// Relays the `bye` of a run with this last line.
+        func end(_ run: String, _ last: Int) async throws {
+            let time = #""time":"2001-09-09T01:46:40.000000Z""#
+            try await relay(#"{"type":"bye",\#(time),"run":"\#(run)","last_seq":\#(last),"reason":"end"}"#)
+        }
+
         private func relay(_ text: String) async throws {
             let bytes = Bytes(text.utf8)
             await store.relay([RelayedLine(try LineDecoder.decode(bytes), bytes: bytes)])
@@ -201,6 +207,35 @@ import Testing
             try await stage.begin("r1", 1..<4, announced: 9)
             try await stage.begin("r2", 1..<2)
             #expect(try await stage.rest() == ["ended r1 1..<10", "gap 1-9", "hello r2", "1-1"])
+        }
+    }
+
+    /// Its last lines may be unreadable.
+    @Test func whatARunSaysThatItHadIsNamed() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await Stage(on: loop)
+            try await stage.begin("r1", 1..<4)
+            try await stage.end("another", 9)
+            #expect(try await stage.rest() == ["hello r1", "1-3"])
+            try await stage.end("r1", 5)
+            #expect(try await stage.rest() == ["gap 4-5"])
+            try await stage.begin("r2", 1..<1)
+            try await stage.end("r2", 2)
+            try await stage.begin("r3", 1..<2)
+            #expect(try await stage.rest() == ["ended r2 1..<3", "gap 1-2", "hello r3", "1-1"])
+        }
+    }
+
+    @Test func theRunThatAReaderIsInTheMiddleOfIsNamedInAnyCase() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await Stage(on: loop)
+            try await stage.begin("r0", 1..<3)
+            _ = try await stage.rest()
+            try await stage.publish(3..<6)
+            for number in 1...20 { try await stage.begin("r\(number)", 1..<3) }
+            let rest = try await stage.rest()
+            #expect(
+                rest.prefix(3) == ["gap 3-5", "ended r5 1..<3", "gap 1-2"] && rest.count == 1 + 2 * 15 + 2, "\(rest)")
         }
     }
 
