@@ -39,6 +39,24 @@ struct FeedStage: Sendable {
         await store.publish(Array(repeating: event, count: count))
     }
 
+    /// Relays lines with these numbers, behind the `hello` of their run.
+    ///
+    /// - Parameter run: nil for more lines of the run that is now.
+    func relay(_ run: String?, _ numbers: ClosedRange<Int>) async throws {
+        let time = #""time":"2023-11-14T22:13:20.000000Z""#
+        var texts: [String] = []
+        if let run {
+            let first = numbers.lowerBound
+            texts.append(
+                #"{"type":"hello",\#(time),"format":1,"run":"\#(run)","first_seq":\#(first),"next_seq":\#(first)}"#)
+        }
+        for number in numbers {
+            texts.append(#"{"seq":\#(number),\#(time),"type":"fact","source":"s","series":"s","value":1}"#)
+        }
+        await store.relay(
+            try texts.map { RelayedLine(try LineDecoder.decode(Bytes($0.utf8)), bytes: Bytes($0.utf8)) })
+    }
+
     /// What the agent says of itself now.
     func agentLine() async -> Line.Agent? {
         let (reader, _) = await store.open(nil, from: .newest)

@@ -22,13 +22,18 @@ import Testing
         /// Relays the beginning of a run, and some of its lines.
         ///
         /// - Parameter announced: the number of the last line that its `stats` count.
-        func begin(_ run: String, _ lines: Range<Int>, text: Int = 0, announced: Int? = nil) async throws {
+        func begin(
+            _ run: String, _ lines: Range<Int>, text: Int = 0, announced: Int? = nil, isFleet: Bool = false
+        ) async throws {
             let time = #""time":"2001-09-09T01:46:40.000000Z""#
             let first = lines.lowerBound
             let numbers = #""first_seq":\#(first),"next_seq":\#(first)"#
-            try await relay(#"{"type":"hello",\#(time),"format":1,"run":"\#(run)","interval_s":7,\#(numbers)}"#)
+            let feed = #""format":1,"run":"\#(run)","interval_s":7,"fleet":\#(isFleet),\#(numbers)"#
+            try await relay(#"{"type":"hello",\#(time),\#(feed)}"#)
             if let announced {
-                try await relay(#"{"type":"stats",\#(time),"as_of":\#(announced),"endpoints":[],"sources":[]}"#)
+                let sources = #"[{"source":"s","state":"ok"}]"#
+                try await relay(
+                    #"{"type":"stats",\#(time),"as_of":\#(announced),"endpoints":[],"sources":\#(sources)}"#)
             }
             try await publish(lines, text: text)
         }
@@ -64,7 +69,7 @@ import Testing
             case .lines(let span): "\(span.sequences.lowerBound)-\(span.sequences.upperBound)"
             case .gap(let line):
                 Line.Gap(line[...]).map { "gap \($0.from)-\($0.to)" } ?? "no gap"
-            case .greeting(let lines): "hello " + (try Self.hello(of: lines).run)
+            case .greeting(let lines): "hello " + (try Self.greeting(of: lines).hello.run)
             case .ended(let lines, let run): try Self.text(of: lines, run)
             case nil: nil
             default: "something else"
@@ -79,19 +84,31 @@ import Testing
 
         private struct NoGreeting: Error {}
 
-        private static func hello(of lines: [UInt8]) throws -> Line.Hello {
+        private static func greeting(of lines: [UInt8]) throws -> (hello: Line.Hello, stats: Line.Stats) {
             let parts = lines.split(separator: 0x0A)
             guard parts.count == 2, case .hello(let hello) = try LineDecoder.decode(parts[0]).body,
-                case .stats = try LineDecoder.decode(parts[1]).body
+                case .stats(let stats) = try LineDecoder.decode(parts[1]).body
             else { throw NoGreeting() }
-            return hello
+            return (hello, stats)
         }
 
         private static func text(of lines: [UInt8], _ run: String) throws -> String {
-            let hello = try hello(of: lines)
+            let (hello, stats) = try greeting(of: lines)
             #expect(hello.run == run && hello.interval == .seconds(7))
-            return "ended \(run) \(hello.firstSeq)..<\(hello.nextSeq)" + (hello.filtered ? " filtered" : "")
+            #expect(stats.asOf == hello.firstSeq - 1 && stats.sources.isEmpty)
+            let signs = [
+                hello.filtered ? " filtered" : "", hello.isFleet ? " fleet" : "",
+                stats.moreSources > 0 ? " without \(stats.moreSources) sources" : "",
+            ]
+            return "ended \(run) \(hello.firstSeq)..<\(hello.nextSeq)" + signs.joined()
         }
+    }
+
+    /// Whether a gap and what comes behind it have these numbers, each once.
+    private static func areNext(_ gap: String, _ rest: String, in numbers: ClosedRange<Int>) -> Bool {
+        let found = (gap + "-" + rest).split { !$0.isNumber }.compactMap { Int($0) }
+        return gap.hasPrefix("gap") && found.count == 4 && found[0] == numbers.lowerBound
+            && found[1] + 1 == found[2] && found[3] == numbers.upperBound
     }
 
     @Test func aReaderThatIsBlockedIsToldOfEachRun() async throws {
@@ -138,9 +155,10 @@ import Testing
             #expect(await !stage.move(to: .after(2, run: "r1"), replaying: 500).isEmpty)
             let next = await stage.nextLine
             #expect(next == LineID("r1", 3))
+            #expect(await !stage.hasReached(3), "it is not told of the gap yet")
             try await stage.begin("r2", 1..<2)
             let rest = try await stage.rest()
-            #expect(rest.count == 4 && rest[0].hasPrefix("gap 3-") && rest[1].hasSuffix("-10"), "\(rest)")
+            #expect(rest.count == 4 && Self.areNext(rest[0], rest[1], in: 3...10), "\(rest)")
             #expect(rest.suffix(2) == ["hello r2", "1-1"])
         }
     }
@@ -189,13 +207,13 @@ import Testing
                 rest.removeFirst(3)
             }
             #expect(greeting.isEmpty == (sequence == 3))
-            #expect(rest.count == 2 && rest[0].hasPrefix("gap 1-") && rest[1].hasSuffix("-100"), "\(rest)")
+            #expect(rest.count == 2 && Self.areNext(rest[0], rest[1], in: 1...100), "\(rest)")
             // If its run ends before, it is told of that run first.
             _ = await stage.move(to: .after(sequence, run: "r1"), replaying: 1_000)
             try await stage.begin("r3", 1..<2)
             let all = try await stage.rest().filter { $0 != "gap 4-5" }
             let gaps = all.filter { $0.hasPrefix("gap") }
-            #expect(gaps.count == 2 && gaps[0].hasPrefix("gap 1-") && gaps[1].hasSuffix("-100"), "\(all)")
+            #expect(gaps.count == 2 && Self.areNext(gaps[0], gaps[1], in: 1...100), "\(all)")
             #expect(all.filter { $0.hasPrefix("ended r2") }.count == (sequence == 3 ? 1 : 0))
         }
     }
@@ -206,7 +224,49 @@ import Testing
             let stage = await Stage(on: loop)
             try await stage.begin("r1", 1..<4, announced: 9)
             try await stage.begin("r2", 1..<2)
-            #expect(try await stage.rest() == ["ended r1 1..<10", "gap 1-9", "hello r2", "1-1"])
+            let ended = "ended r1 1..<10 without 1 sources"
+            #expect(try await stage.rest() == [ended, "gap 1-9", "hello r2", "1-1"])
+        }
+    }
+
+    @Test func theRunOfAFleetIsNamedAsSuch() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await Stage(on: loop)
+            try await stage.begin("r1", 1..<4, isFleet: true)
+            try await stage.begin("r2", 1..<2)
+            #expect(try await stage.rest() == ["ended r1 1..<4 fleet", "gap 1-3", "hello r2", "1-1"])
+        }
+    }
+
+    @Test func aReaderOfAllOfARunHasReachedNothingOfTheNextOneBeforeItsGreeting() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await Stage(on: loop)
+            try await stage.begin("r1", 1..<4)
+            _ = try await stage.rest()
+            try await stage.begin("r2", 1..<1)
+            #expect(await !stage.hasReached(1))
+            #expect(try await stage.rest() == ["hello r2"])
+            #expect(await stage.hasReached(1))
+        }
+    }
+
+    /// It has asked for other lines since.
+    @Test func aReaderThatMovesIsNotToldOfWhatItMissedBefore() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await Stage(on: loop)
+            try await stage.begin("r1", 1..<4)
+            try await stage.begin("r2", 1..<4)
+            _ = await stage.move(to: .after(1, run: "r2"))
+            #expect(try await stage.rest() == ["hello r2", "2-3"])
+        }
+    }
+
+    @Test func aReaderThatJoinsBeforeItsGreetingGetsItAtOnce() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await Stage(on: loop)
+            try await stage.begin("r1", 1..<4)
+            #expect(await !stage.move(to: .at(LineID("r1", 2))).isEmpty)
+            #expect(try await stage.rest() == ["2-3"])
         }
     }
 
@@ -255,6 +315,11 @@ import Testing
             #expect(try await stage.rest() == expected.dropLast(2) + behind)
             #expect(await stage.move(to: .after(6, run: "r1")).isEmpty)
             #expect(try await stage.rest() == ["ended r1 7..<8", "gap 7-7", "hello r3", "1-1"])
+            // The first line of its second part, and one behind all of its lines.
+            #expect(await stage.move(to: .after(5, run: "r1")).isEmpty)
+            #expect(try await stage.rest() == behind)
+            #expect(await !stage.move(to: .after(7, run: "r1")).isEmpty)
+            #expect(try await stage.rest() == ["1-1"])
         }
     }
 
@@ -273,6 +338,8 @@ import Testing
             #expect(try await stage.rest() == expected)
             #expect(await !stage.move(to: .after(6, run: "r1")).isEmpty)
             #expect(try await stage.rest() == ["7-7"])
+            #expect(await !stage.move(to: .after(5, run: "r1")).isEmpty)
+            #expect(try await stage.rest() == ["6-7"])
         }
     }
 

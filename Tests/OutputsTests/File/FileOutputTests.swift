@@ -274,6 +274,44 @@ import Testing
         #expect(transcript.numbers == Array(1...25) && transcript.fault == nil && transcript.hellos.count == 2)
     }
 
+    /// The run that it wrote has ended since, with more lines.
+    @Test func aLaterOneNamesTheRestOfARunThatEnded() async throws {
+        let folder = try TemporaryFolder()
+        let disks = [try LoopThread(name: "disk"), try LoopThread(name: "disk")]
+        defer { for disk in disks { disk.stop() } }
+        let loops = disks.map(\.loop)
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            func run(on disk: EventLoop, from place: FileOutput.Place?) async throws -> FileOutput.Place? {
+                let output = FileOutput(folder.path("a"), store: stage.store, on: loop, worker: disk, from: place) {
+                    _ in
+                }
+                let running = Task(executorPreference: loop) { try await output.run() }
+                try await loop.sleep(for: .seconds(1))
+                await output.stop(isFollowed: false)
+                try await running.value
+                return await output.handOverEnd()
+            }
+            try await stage.relay("r1", 1...3)
+            let place = try await run(on: loops[0], from: nil)
+            try await stage.relay(nil, 4...5)
+            try await stage.relay("r2", 1...4)
+            _ = try await run(on: loops[1], from: place)
+            await stage.store.finish("end")
+        }
+        let lines = try folder.read("a").split(separator: 0x0A).map { try LineDecoder.decode(Bytes($0)) }
+        let texts = lines.compactMap { line -> String? in
+            switch line.body {
+            case .hello(let hello): hello.run
+            case .gap(let gap): "gap \(gap.from)-\(gap.to)"
+            default: line.seq.map { "\($0)" }
+            }
+        }
+        let second = texts.drop { $0 != "gap 4-5" }
+        #expect(Array(second) == ["gap 4-5", "r2", "1", "2", "3", "4"], "\(texts)")
+        #expect(texts.prefix { $0 != "gap 4-5" }.filter { $0 == "r1" }.count == 2, "\(texts)")
+    }
+
     @Test func oneThatWaitsForTheNextLineLetsGoAtOnce() async throws {
         let folder = try TemporaryFolder()
         try await Self.moving(from: folder.path("a"), to: folder.path("b")) { stage, move in

@@ -482,6 +482,21 @@ import Testing
         }
     }
 
+    /// Runs that have ended since are not told of either.
+    @Test func untilEndsInItsRun() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await Stage(on: loop, run: "unknown", isRelay: true)
+            stage.history.begin("r0")
+            stage.history.add(1...30, from: FeedStage.start - .seconds(60))
+            try await stage.serving {
+                for (run, last) in [("r0", 30), ("r1", 4), ("r2", 8)] { try await stage.feed.relay(run, 1...last) }
+                let reader = try stage.feed.connect(capacity: 1 << 20)
+                try await reader.ask(#"{"from":"2023-11-14T22:12:30Z","until":"2023-11-14T22:12:40Z"}"#)
+                #expect(try await Self.rest(of: reader) == "r0(11,31): 11…20 bye(r0,30)")
+            }
+        }
+    }
+
     /// The log has let go of what came right behind the time asked for; the journal has it, and nobody asked for it.
     @Test(arguments: [
         (#"{"from":"2023-11-14T22:12:30Z","until":"2023-11-14T22:12:40Z"}"#, "r0(11,31): 11…20 bye(r0,30)"),

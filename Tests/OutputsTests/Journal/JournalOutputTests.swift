@@ -816,6 +816,17 @@ import Testing
         #expect(journal.runs.map(\.ended) == ["SIGTERM", nil])
     }
 
+    @Test func keepsWhatItMissedOfRunsThatEndedWithThem() async throws {
+        let journal = MemoryLineStore()
+        _ = try await Self.keep(in: journal, isRelay: true) { stage, _ in
+            try await Self.relay(["a", "b", "c"].flatMap { Self.run($0) }, stage)
+            try await stage.loop.sleep(for: .seconds(1))
+        }
+        #expect(journal.runs.map(\.name) == ["a", "b", "c"])
+        #expect(try journal.runs.map { try Self.numbers($0).missed } == [[7, 8, 9], [7, 8, 9], []])
+        #expect(try journal.runs.last.map { try Self.numbers($0).kept } == [7, 8, 9])
+    }
+
     @Test(arguments: [false, true])
     func aRunEndsAsItsOwnAgentSaysAndNotWhenItGoesOnAllTheSame(atOnce: Bool) async throws {
         let journal = MemoryLineStore()

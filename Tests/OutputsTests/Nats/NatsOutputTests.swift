@@ -371,6 +371,34 @@ import Testing
         }
     }
 
+    /// A greeting is due before the rest of a run that has ended meanwhile.
+    @Test func noMessageOfARunHasTheGreetingOfTheNext() async throws {
+        let (stream, trouble) = (MemoryStream(), Trouble())
+        try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at), isRelay: true) { agent in
+            let loop = agent.stage.loop
+            try await agent.relay("a", 1...3)
+            try await loop.sleep(for: .seconds(1))
+            trouble.set(.nobody, at: [.publish])
+            try await agent.stage.relay(nil, 4...4)
+            try await loop.sleep(for: .seconds(1))
+            try await agent.stage.relay(nil, 5...6)
+            try await agent.relay("b", 1...2)
+            try await loop.sleep(for: .seconds(70))
+            trouble.set(nil)
+            try await loop.sleep(for: .seconds(70))
+        }
+        var found: [String] = []
+        for message in stream.stored {
+            let run = message.headers.first { $0.name == NatsHeader.run }?.value
+            for line in try Self.lines(message) {
+                if case .hello(let hello) = line.body { #expect(hello.run == run) }
+                if case .gap(let gap) = line.body { found.append("\(run ?? "") gap \(gap.from)-\(gap.to)") }
+                if let number = line.seq { found.append("\(run ?? "") \(number)") }
+            }
+        }
+        #expect(found == ["a 1", "a 2", "a 3", "a 4", "a gap 5-6", "b 1", "b 2"])
+    }
+
     /// There would be circles.
     @Test func aFleetsFeedIsNotPublished() async throws {
         let stream = MemoryStream()

@@ -206,6 +206,37 @@ import Testing
         #expect(stage.steps.missing(of: "r4", through: 4) == 3)
     }
 
+    @Test func anEndedRunOfAFleetIsNotPublished() {
+        var stage = Stage()
+        (stage.run, stage.isFleet) = ("r3", true)
+        stage.go(.ended(Array("hello r2\nstats\n".utf8), run: "r2"), Self.gap(1...4))
+        stage.pass(.milliseconds(200))
+        stage.go()
+        #expect(stage.sent.isEmpty)
+    }
+
+    @Test func aLineByItselfIsOfItsOwnRun() throws {
+        var stage = Stage(sendsLines: true)
+        stage.go(try Self.lines(1...1))
+        (stage.run, stage.isCurrent) = ("r2", false)
+        stage.go(try Self.lines(2...2), .greeting([]), try Self.lines(1...1))
+        stage.pass(.milliseconds(200))
+        stage.go()
+        let lines = stage.sent.filter { Self.numbers($0) != "-" }
+        #expect(lines.map(Self.numbers) == ["1-1", "2-2", "1-1"])
+        let texts = lines.map { String(decoding: $0.payload, as: UTF8.self) }
+        for (text, run) in zip(texts, ["r1", "r1", "r2"]) { #expect(text.contains("\"origin_run\":\"\(run)\"")) }
+    }
+
+    @Test func anotherGreetingOfTheRunLeavesWhatTheStreamHas() throws {
+        var stage = Stage()
+        stage.go(try Self.lines(1...3), .greeting([]))
+        stage.pass(.milliseconds(200))
+        stage.go()
+        #expect(stage.sent.map(Self.numbers) == ["1-3", "-"])
+        #expect(stage.steps.missing(of: "r1", through: 4) == 1)
+    }
+
     /// The log may be of another run already.
     @Test func noGreetingIsDueBeforeTheRestOfARun() throws {
         var stage = Stage()

@@ -77,6 +77,9 @@ import Testing
     /// The log may have let go of lines when the run's `hello` is made, which a gap behind it names.
     @Test func aGapMayBeginBeforeItsRun() {
         var trail = WriteTrail(from: LineID("r1", 7), reach: 1_000)
+        trail.record(.bytes(Self.line(7, 100) + Self.hello("r2", first: 5)))
+        #expect(trail.line(bytesBack: 0) == LineID("r2", 5) && trail.line(bytesBack: 1) == LineID("r1", 7))
+        trail = WriteTrail(from: LineID("r1", 7), reach: 1_000)
         trail.record(.bytes(Self.line(7, 100) + Self.hello("r2", first: 5) + Self.gap(1...4) + Self.line(5, 100)))
         #expect(trail.line(bytesBack: 100) == LineID("r2", 5) && trail.line(bytesBack: 101) == LineID("r1", 7))
         trail = WriteTrail(from: LineID("r2", 5), reach: 1_000)

@@ -99,6 +99,49 @@ import Testing
         }
     }
 
+    private static func text(_ next: ReaderFeed.Next) -> String {
+        guard case .piece(let piece) = next else { return "" }
+        return piece.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test func theHelloOfAnEndedRunIsAnEvent() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            try await stage.relay("r1", 1...3)
+            let (feed, _) = ReaderFeed.open(.events, among: Self.readers(stage), nil) {}
+            try await stage.relay("r2", 1...3)
+            try await stage.relay("r3", 1...3)
+            var room = Int.max
+            let texts = (0..<3).map { _ in Self.text(feed.next(&room)) }
+            #expect(texts.allSatisfy { !$0.isEmpty && !$0.hasPrefix("{") }, "\(texts)")
+            #expect(texts[1].contains("\"run\":\"r2\""))
+            feed.close()
+        }
+    }
+
+    /// A push asks for what it missed of an ended run by the name of that run.
+    @Test func aPushGetsTheLinesOfAnEndedRunFromTheJournal() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await PastReaderTests.Stage(on: loop, run: "unknown", isRelay: true)
+            stage.history.begin("r2")
+            stage.history.add(1...3, from: FeedStage.start)
+            try await stage.serving {
+                let feed = ReaderFeed.push(named: "push", of: stage.feed.store, stage.queue) {}
+                for run in ["r1", "r2", "r3"] { try await stage.feed.relay(run, 1...3) }
+                var texts: [String] = []
+                while texts.count < 100, texts.last?.contains("\"run\":\"r3\"") != true {
+                    var room = Int.max
+                    texts.append(Self.text(feed.next(&room)))
+                    try await loop.sleep(for: .milliseconds(10))
+                }
+                let all = texts.joined()
+                #expect(all.split(separator: "\n").count { $0.hasPrefix("{\"type\":\"gap\"") } == 1, "\(all)")
+                #expect(all.contains("{\"seq\":3,"), "\(all)")
+                feed.close()
+            }
+        }
+    }
+
     /// The greeting of the run that is now was owed to the request before.
     @Test func whoAsksAnewBehindARunThatIsOverIsGreetedOnce() async throws {
         try await withLoop(virtual: true) { loop in
