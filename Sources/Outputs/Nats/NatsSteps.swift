@@ -274,7 +274,8 @@ struct NatsSteps {
         }
     }
 
-    private var isKnown: Bool { begun != nil || !stored.run.isEmpty }
+    /// Whether the agent of the feed is known.
+    private var isKnown: Bool { !stored.run.isEmpty }
 
     /// Has the next message begin a run.
     private mutating func begin(_ run: String, _ greeting: [UInt8]?, at now: LoopInstant) {
