@@ -16,7 +16,7 @@ e2e       the quickstart, and the end-to-end tests of the release build
 threads   code with more than one thread, under Thread Sanitizer
 package   the Debian package, installed into an empty system
 
-Without a part: all of them but package; unit and then threads beside e2e and then page.
+Without a part: all of them but package; unit and then threads, e2e, and page side by side.
 --long    all parts at full length, once an issue: package; Thread Sanitizer over all unit tests; 50,000 simulated worlds (400)
           and each patch of Tests/Bugs found by them; 1,000 kills of a journal's agent (40); all 17 trials with a broker (6) and
           20 kills of its leader (3); full sizes of the random tests; the page's screens in both themes on a desktop and a phone
@@ -310,7 +310,7 @@ else
     run_lint
     build_debug
     wait $!
-    # The second group builds one module after the other, and then mostly waits.
-    side_by_side "unit threads" "e2e page"
+    # The release build is made one module after the other; page waits for that of e2e. Both mostly wait afterwards.
+    side_by_side "unit threads" e2e page
     if [[ -n ${CATWATCH_LONG:-} ]]; then run_package; fi
 fi
