@@ -230,6 +230,9 @@ run_e2e() {
     run_tests .build --width $((cores * 5)) EndToEndTests
 }
 
+# Lets the parts behind it in its group leave the processor to other groups, which take longer.
+run_yielding() { renice -n 5 -p "$BASHPID" >/dev/null; }
+
 # Runs groups of parts at the same time, those of a group one after the other: the last group's output comes last.
 side_by_side() {
     local group part parts log logs=() index missed=()
@@ -311,6 +314,6 @@ else
     build_debug
     wait $!
     # The release build is made one module after the other; page waits for that of e2e. Both mostly wait afterwards.
-    side_by_side "unit threads" e2e page
+    side_by_side "yielding unit threads" e2e page
     if [[ -n ${CATWATCH_LONG:-} ]]; then run_package; fi
 fi
