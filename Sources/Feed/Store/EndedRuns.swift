@@ -40,6 +40,9 @@ struct EndedRuns {
     /// Adds the run that ends.
     mutating func add(_ run: Run) { runs = runs.suffix(Self.most - 1) + [run] }
 
+    /// The number behind the last line of an ended run; nil when it is not among these.
+    func end(of run: String) -> Int? { runs.last { $0.identity.run == run }?.numbers.upperBound }
+
     /// The lines from this one on, run by run; nil when it is not known to be of an ended run.
     ///
     /// - Parameter current: the feed's run, which may have the name of an ended one.

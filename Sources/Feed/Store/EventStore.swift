@@ -1092,6 +1092,9 @@ package actor EventStore {
                 // Its `stats` may have counted lines that never arrived.
                 numbers: endedRuns.feedFirst..<max(endedRuns.feedFirst, state.asOf.addingSaturated(1)))
         if let old { endedRuns.add(old) }
+        // A run that returns goes on: its lines with numbers from before are repetitions.
+        var hello = hello
+        if let end = endedRuns.end(of: hello.run) { hello.firstSeq = end }
         (journalFirst, endedRuns.feedFirst) = (nil, hello.firstSeq)
         state.begin(with: hello)
         for reader in readers.present { reader.begin(hello, after: old, in: state.log) }

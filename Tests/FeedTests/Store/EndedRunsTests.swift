@@ -323,6 +323,27 @@ import Testing
         }
     }
 
+    /// Or a reader, an output or a journal would take other lines for those that it has.
+    @Test(arguments: [1, 9])
+    func aRunThatReturnsGoesOnBehindItsLines(from first: Int) async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await Stage(on: loop)
+            try await stage.begin("r1", 1..<6)
+            try await stage.begin("r2", 1..<3)
+            _ = try await stage.rest()
+            try await stage.begin("r1", first..<11)
+            let missing = first > 6 ? ["gap 6-8"] : []
+            #expect(try await stage.rest() == ["hello r1"] + missing + [first > 6 ? "9-10" : "6-10"])
+            try await stage.begin("r2", 1..<2)
+            try await stage.begin("r3", 1..<2)
+            #expect(try await stage.rest() == ["hello r3", "1-1"])
+            #expect(await !stage.move(to: .after(2, run: "r2")).isEmpty)
+            #expect(try await stage.rest() == ["1-1"])
+            #expect(await stage.move(to: .after(5, run: "r1")).isEmpty)
+            #expect(try await stage.rest().prefix(2) == ["ended r1 6..<11", "gap 6-10"])
+        }
+    }
+
     @Test func aReaderHasReachedAllOfAFeedThatHasNotBegun() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = await Stage(on: loop)
