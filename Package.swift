@@ -99,6 +99,7 @@ let package = Package(
 
         module("Reactor", ["CLinux"]),
         module("Feed", ["Reactor"], quick),
+        module("Conditions", ["Feed", "Reactor"], quick),
         module("WebSocket", ["CCrypto"], small),
         module("Journal", ["Feed", "Reactor", "CSQLite"], small),
         module("Nats", ["Feed", "Reactor", "CNATS", "CCrypto"], small),
@@ -110,10 +111,13 @@ let package = Package(
             "Web", ["HTTPServer", "WebSocket", "Page", "Outputs", "Journal", "Feed", "Reactor", "CCrypto", "CZlib"],
             small),
         module("CatAPI", ["HTTPServer", "Reactor", "WebSocket"], small),
-        module("Settings", ["Inputs", "Outputs", "Journal", "Nats", "Feed", "Reactor", "CLinux"], small),
+        module("Settings", ["Conditions", "Inputs", "Outputs", "Journal", "Nats", "Feed", "Reactor", "CLinux"], small),
         program(
             "catwatch",
-            ["Settings", "Inputs", "Outputs", "Journal", "Nats", "Terminal", "Web", "CatAPI", "Feed", "Reactor"],
+            [
+                "Settings", "Conditions", "Inputs", "Outputs", "Journal", "Nats", "Terminal", "Web", "CatAPI", "Feed",
+                "Reactor",
+            ],
             small,
             linking: linking + withoutScalarNames),
         program(
@@ -134,6 +138,7 @@ let package = Package(
         tests(
             "JournalTests", ["Journal", "Feed", "Reactor", "TestSupport", "CSQLite"],
             threads: ["FeedOfLines.swift", "JournalSuite.swift", "JournalThreadsTests.swift"]),
+        tests("ConditionsTests", ["Conditions", "Feed", "Reactor", "TestSupport"]),
         tests("WebSocketTests", ["WebSocket", "TestSupport"]),
         tests(
             "InputsTests",
@@ -165,7 +170,10 @@ let package = Package(
         tests("CatAPITests", ["CatAPI", "HTTPServer", "Reactor", "WebSocket", "TestSupport"]),
         tests(
             "SettingsTests",
-            ["Settings", "Inputs", "Outputs", "Journal", "Nats", "Feed", "Reactor", "TestSupport", "CLinux"]),
+            [
+                "Settings", "Conditions", "Inputs", "Outputs", "Journal", "Nats", "Feed", "Reactor", "TestSupport",
+                "CLinux",
+            ]),
         tests(
             "CommandTests",
             [
@@ -192,7 +200,8 @@ if Context.environment["CATWATCH_FUZZ"] != nil {
         .executableTarget(
             name: "catwatch-fuzz",
             dependencies: [
-                "Settings", "Terminal", "Web", "Inputs", "Outputs", "Feed", "Reactor", "WebSocket", "LineRules",
+                "Settings", "Conditions", "Terminal", "Web", "Inputs", "Outputs", "Feed", "Reactor", "WebSocket",
+                "LineRules",
             ],
             path: "Tests/Fuzz", swiftSettings: settings))
 }

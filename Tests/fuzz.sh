@@ -62,6 +62,10 @@ for choice in 00 01 02; do
     add 07 "$choice" 'HTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: b\r\n\r\n\x81\x00'
     add 07 "$choice" 'HTTP/1.1 503 Busy\nRetry-After: 5\n\n'
 done
+for line in 'hot: rooms/"a b" > 1e3 and ms not in 1s..2s for 2m until < 800 for 1s' 'all s = 1' 'any s/* text contains "\\u00e9"' \
+    's p95 over 1m > 3%' 'errors over 5m > 5%' '/a~1b/0 != null' 'agent * silent 30s' 'count over 1h >= 2'; do
+    add 0e 00 "$line\n$head,\"value\":1,\"data\":{\"a/b\":[2]}}"
+done
 for file in examples/*.jsonc; do
     number=$((number + 1))
     { printf '\x08\x00' && cat "$file"; } >"$corpus/own-$number"

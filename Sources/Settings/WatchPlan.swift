@@ -1,4 +1,5 @@
 internal import CLinux
+package import Conditions
 internal import Feed
 internal import Glibc
 package import Inputs
@@ -93,6 +94,31 @@ package struct WatchPlan: Sendable {
     /// The sources with everything filled in but secrets. Made each time, as there may be thousands.
     private func configured() throws(UsageError) -> [ConfiguredSource] {
         try resolved { resolver throws(UsageError) in try resolver.resolve() }
+    }
+
+    /// Checks what conditions are about, as far as the sources are known: not where the feed is another agent's, or a
+    /// recording.
+    ///
+    /// - Throws: `UsageError` for a source that does not exist, or if it has to be said which one is meant.
+    package func check(_ conditions: [Condition]) throws(UsageError) {
+        guard !options.isRelay, !isFleet else { return }
+        let own = try resolved { resolver throws(UsageError) in
+            try resolver.resolve().compactMap { resolver.build($0)?.description.name }
+        }
+        let names = own + [EventStore.ownName]
+        for condition in conditions {
+            if condition.isAboutAll, own.count > 1 {
+                throw UsageError(
+                    "\(UsageError.quoted(condition.text)): there are \(own.count) sources; write one of them in front, or *: "
+                        + UsageError.list(own.prefix(10).map { UsageError.quoted($0) }))
+            }
+            guard let subject = condition.literalSubject, !subject.utf8.contains(UInt8(ascii: ":")) else { continue }
+            let source = String(subject.prefix { $0 != "/" })
+            guard !names.contains(source) else { continue }
+            let meant = EditDistance.suggestion(for: source, among: names).map { "; did you mean '\($0)'?" } ?? ""
+            throw UsageError(
+                "\(UsageError.quoted(condition.text)): there is no source \(UsageError.quoted(source))\(meant)")
+        }
     }
 
     private func resolved<Value>(

@@ -26,6 +26,8 @@ actor Agent {
         case quit
         /// The single frame of `--once` is printed.
         case frame
+        /// `catwatch wait` is decided.
+        case waited
 
         /// The reason in the `bye` line.
         var reason: String {
@@ -35,7 +37,7 @@ actor Agent {
             case .duration: "duration"
             case .readerGone, .outputFailed, .agentLost: "closed"
             case .complete: "end"
-            case .quit, .frame: "quit"
+            case .quit, .frame, .waited: "quit"
             }
         }
     }
@@ -58,6 +60,8 @@ actor Agent {
     private let factory: OutputFactory
     private let outputs: OutputRunner
     private var view: ViewOutput?
+    /// Decides when and how `catwatch wait` ends.
+    private let waiting: WaitOutput?
     private let started: LoopInstant
     private let stopRequest: Wakeup
     private var stop: Stop?
@@ -126,6 +130,11 @@ actor Agent {
         summaryRequest = Wakeup(loop: loop)
         reloadRequest = Wakeup(loop: loop)
         outputs = OutputRunner(factory)
+        let origin: WaitOutput.Origin =
+            replay != nil ? .recording : passedOn != nil ? .agent : plan.isFleet ? .fleet : .sources
+        waiting =
+            stdoutMode == .wait
+            ? WaitOutput(options, origin, store: store, notices: notices, in: platform) : nil
     }
 
     /// Runs until something ends it.
@@ -190,7 +199,7 @@ actor Agent {
 
     /// Reports that SIGHUP is ignored (nohup), if it would have reloaded or reopened something.
     private func tellOfIgnoredReload() {
-        let reads = firstPlan.canReload
+        let reads = firstPlan.canReload && waiting == nil
         guard reads || plan.options[\.outputFile] != nil, plan.options.verbosity > .quiet, SignalWatch.isIgnored(SIGHUP)
         else { return }
         let what = reads ? "reloads nothing" : "does not open the output file anew"
@@ -245,11 +254,12 @@ actor Agent {
         let input = AttachInput(
             store: store, polls: polls, on: loop, by: transport, reconnects: !plan.options[\.noReconnect],
             random: platform.random()
-        ) { [notices, tells = stdoutMode.isLines] status in
+        ) { [notices, waiting, tells = stdoutMode.isLines] status in
             if tells || status.isFinal, let text = status.text {
                 await notices.say("catwatch: \(target): \(text)\n")
             }
             await view?.show(status)
+            await waiting?.show(status)
         }
         group.addTask { if (try? await input.run()) != nil { await self.request(.agentLost) } }
     }
@@ -345,6 +355,7 @@ actor Agent {
     /// Starts all outputs.
     private func startOutputs(_ view: ViewOutput?, at socket: ListeningSocket?, _ port: ListeningPort?) async {
         if let view { await outputs.start { if let stop = await view.run() { await self.request(stop) } } }
+        if let waiting { await outputs.start { if let stop = await waiting.run() { await self.request(stop) } } }
         if stdoutMode == .ndjson {
             let stdout = factory.stdout()
             await outputs.start { if let stop = await stdout() { await self.request(stop) } }
@@ -385,8 +396,12 @@ actor Agent {
     private func startReports(_ sources: [Source], in group: inout TaskGroup<Void>) {
         let (store, polls, loop, options) = (store, polls, loop, plan.options)
         let platform = platform
-        // A view shows failures itself.
-        if options.verbosity > .quiet, stdoutMode.isLines || !platform.errorIsTerminal {
+        // A view shows failures itself, and who waits is told of them in the end.
+        let reports =
+            waiting == nil
+            ? options.verbosity > .quiet && (stdoutMode.isLines || !platform.errorIsTerminal)
+            : options.verbosity == .verbose
+        if reports {
             let reporter = FailureReporter(
                 store: store, notices: notices, on: loop,
                 wall: platform.machineWall,
@@ -537,10 +552,11 @@ actor Agent {
     private func received(_ number: Int32) {
         switch number {
         case SIGQUIT: summaryRequest.signal()
-        case SIGHUP where firstPlan.canReload || outputs.assumeIsolated({ $0.hasFile }): reloadRequest.signal()
+        case SIGHUP where waiting == nil && (firstPlan.canReload || outputs.assumeIsolated({ $0.hasFile })):
+            reloadRequest.signal()
         // A second SIGINT exits at once; so does a signal after `q` while the terminal blocks.
-        case SIGINT where isViewLeaving, SIGTERM where isViewLeaving: leave()
-        case SIGINT where stop != nil && (stop != .complete || isHurried): leave()
+        case SIGINT where isViewLeaving, SIGTERM where isViewLeaving: leave(by: number)
+        case SIGINT where stop != nil && (stop != .complete || isHurried): leave(by: number)
         default: request(.signal(number))
         }
     }
@@ -548,11 +564,14 @@ actor Agent {
     private var isViewLeaving: Bool { view?.isLeaving == true }
 
     /// Exits at once, after restoring the terminal and removing the socket.
-    private func leave() {
+    private func leave(by signal: Int32) {
         view?.giveBack()
         outputs.assumeIsolated { $0.giveBack() }
-        platform.exit(0)
+        platform.exit(waiting == nil ? 0 : Self.status(of: signal))
     }
+
+    /// The exit status of a shell's command that a signal has ended.
+    private static func status(of signal: Int32) -> Int32 { 128 + signal }
 
     /// Ends the feed, lets the outputs drain, and prints the result.
     private func wind(down stop: Stop) async -> Int32 {
@@ -560,6 +579,7 @@ actor Agent {
         if stop == .complete { try? await store.complete() }
         await store.finish(stop.reason)
         await outputs.drain(within: stop == .complete ? nil : OutputRunner.drainTime)
+        if let waiting { return await end(waiting, by: stop) }
         let hadEvents = await store.counts.data > 0
         var status: Int32 = 0
         switch stop {
@@ -576,8 +596,30 @@ actor Agent {
             await notices.say("catwatch: stdout: \(error.reason)\n")
             status = 1
         case .agentLost: status = 1
-        case .signal, .readerGone: break
+        case .signal, .readerGone, .waited: break
         }
+        await notices.drain(within: Self.noticeTime)
+        return status
+    }
+
+    /// Prints how the waiting ended; returns the exit status.
+    private func end(_ waiting: WaitOutput, by stop: Stop) async -> Int32 {
+        let outcome = await waiting.outcome
+        var status = (outcome ?? .ended).rawValue
+        var signal: String?
+        if case .signal(let number) = stop, outcome == nil || outcome == .ended {
+            (status, signal) = (Self.status(of: number), SignalName.text(number))
+        }
+        do {
+            try await waiting.print(
+                to: { [platform] _ throws(SystemError) in try platform.openStandard(STDOUT_FILENO) },
+                isTerminal: platform.outputIsTerminal)
+        } catch {
+            if let error = error as? SystemError, error.code != EPIPE {
+                await notices.say("catwatch: stdout: \(error.reason)\n")
+            }
+        }
+        if let sentence = await waiting.sentence(signal: signal) { await notices.say("catwatch: \(sentence)\n") }
         await notices.drain(within: Self.noticeTime)
         return status
     }

@@ -26,7 +26,10 @@ struct Catwatch {
                 access($0, F_OK) == 0
             }
             if let text = command.text { leave(printing: text) }
-            if case .watch = command {} else { SignalWatch.unblock([SIGHUP]) }
+            switch command {
+            case .watch, .wait: break
+            default: SignalWatch.unblock([SIGHUP])
+            }
             switch command {
             case .watch(let options):
                 let capabilities = TerminalCapabilities { environment[$0] }
@@ -46,6 +49,20 @@ struct Catwatch {
                 let platform = try Platform(of: environment, capabilities: capabilities, on: loop)
                 Platform.leave(
                     try loop.run { try await (try Agent(plan, stdoutMode: stdoutMode, in: platform)).run() })
+            case .wait(let options):
+                let (options, doubt) = options.attachingByDefault(environment: environment)
+                guard !options.namesNothing else {
+                    throw UsageError(
+                        doubt.map { "not attached: \(Sanitizer.visible($0, limit: 500))" }
+                            ?? "say what to watch: a URL, a FILE, -, or --attach; no agent of yours runs here")
+                }
+                let plan = try WatchPlan(options, environment: environment, arguments: arguments)
+                try plan.check(options[\.waitFor] + options[\.waitFail])
+                for notice in plan.notices where options.verbosity > .quiet { complain("catwatch: \(notice)\n") }
+                if options[\.replay] != nil { JournalMapping.endInWords() }
+                let loop = try EventLoop()
+                let platform = try Platform(of: environment, capabilities: .init(depth: .none), on: loop)
+                Platform.leave(try loop.run { try await (try Agent(plan, stdoutMode: .wait, in: platform)).run() })
             case .check(let options):
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
                 var notices = [plan.origin] + plan.notices

@@ -12,6 +12,8 @@ enum StdoutMode: Sendable, Equatable {
     /// Lines of JSON.
     case ndjson
     case none
+    /// What `catwatch wait` waited for.
+    case wait
 
     /// - Parameter isTerminal: whether standard output is a terminal.
     /// - Throws: `UsageError` when the requested output needs a terminal, or must not go to one.

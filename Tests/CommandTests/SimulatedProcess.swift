@@ -178,10 +178,16 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
         let command = try Command.parse(arguments) { path throws(UsageError) in
             try ConfigFile.find(named: path, environment: [:])
         }
-        guard case .watch(let options) = command else { preconditionFailure("only watching is simulated") }
-        let plan = try WatchPlan(options, environment: [:], arguments: arguments)
         let platform = platform
-        let mode = try StdoutMode(options, capabilities: platform.capabilities, isTerminal: false)
+        let (options, mode): (Options, StdoutMode)
+        switch command {
+        case .watch(let watched):
+            mode = try StdoutMode(watched, capabilities: platform.capabilities, isTerminal: false)
+            options = watched
+        case .wait(let waiting): (options, mode) = (waiting, .wait)
+        default: preconditionFailure("only watching and waiting are simulated")
+        }
+        let plan = try WatchPlan(options, environment: [:], arguments: arguments)
         let agent = try Agent(plan, stdoutMode: mode, in: platform)
         (self.agent, store) = (agent, agent.store)
         guard parts.servesEvents else { return try await agent.run() }
@@ -255,6 +261,9 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
 
     /// Writes a line to its standard input.
     func write(_ line: String) async throws { try await pipes[0].far.write(all: Array("\(line)\n".utf8)) }
+
+    /// Ends its standard input.
+    func closeInput() { pipes[0].far.close() }
 
     /// Reads a stream to its end.
     static func lines(of stream: any ByteStream) async throws -> [String] {

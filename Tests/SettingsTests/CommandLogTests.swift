@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (["log", "--help"], Command.help(all: false)), (["log", "x", "--version", "--nonsense"], .version),
+        (["log", "--help"], Command.help(.log)), (["log", "x", "--version", "--nonsense"], .version),
         (["fibonacci", "--man"], .manual),
     ])
     func doesWhatIsRequestedInstead(_ arguments: [String], _ expected: Command) throws {

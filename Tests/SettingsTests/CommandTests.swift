@@ -154,12 +154,12 @@ import Testing
     }
 
     @Test(arguments: [
-        (["--help"], Command.help(all: false)), (["-h"], .help(all: false)), (["--help=all"], .help(all: true)),
+        (["--help"], Command.help(.main)), (["-h"], .help(.main)), (["--help=all"], .help(.all)),
         (["-V"], .version), (["--version", "--nonsense"], .version), (["--man"], .manual),
-        (["--completions", "zsh"], .completions(.zsh)), (["--demo", "--help", "-n"], .help(all: false)),
+        (["--completions", "zsh"], .completions(.zsh)), (["--demo", "--help", "-n"], .help(.main)),
         (["check"], .check(Options())),
         (["fibonacci", "0"], .fibonacci([0])), (["fibonacci", "10", "0050", "100000"], .fibonacci([10, 50, 100_000])),
-        (["fibonacci", "--help"], .help(all: false)), (["check", "--version"], .version),
+        (["fibonacci", "--help"], .help(.main)), (["check", "--version"], .version),
     ])
     func doesWhatIsRequestedInsteadOfWatching(_ arguments: [String], _ expected: Command) throws {
         #expect(try Command.parse(arguments) == expected)
@@ -462,7 +462,7 @@ import Testing
         #expect(wrong?.message == "'soon' is not a duration; write 500ms, 10s, 2m, 1h, or bare seconds")
         #expect(try options("--every", "1", environment: ["CATWATCH_EVERY": "soon"])[\.every] == .seconds(1))
         #expect(fault([], ["CATWATCH_DEMO": "maybe"])?.message == "'maybe' is neither 1 nor 0")
-        #expect(try Command.parse(["--help"], environment: [:]) == .help(all: false))
+        #expect(try Command.parse(["--help"], environment: [:]) == .help(.main))
     }
 
     @Test func servesNothingWithOnceWhateverTheConfigurationSays() throws {

@@ -1,3 +1,4 @@
+import Reactor
 import Settings
 import TestSupport
 import Testing

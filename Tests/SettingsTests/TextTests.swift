@@ -1,4 +1,5 @@
 import Inputs
+import Reactor
 import TestSupport
 import Testing
 

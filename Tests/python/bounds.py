@@ -17,8 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SOURCES = ROOT / "Sources"
 PAGE = ROOT / "docs" / "bounds.md"
 MODULES = [
-    "Feed", "Journal", "Nats", "Inputs", "Outputs", "HTTPServer", "Web", "Terminal", "Page", "Settings", "catwatch",
-    "Reactor", "WebSocket", "CatAPI",
+    "Feed", "Conditions", "Journal", "Nats", "Inputs", "Outputs", "HTTPServer", "Web", "Terminal", "Page", "Settings",
+    "catwatch", "Reactor", "WebSocket", "CatAPI",
 ]
 INTRODUCTION = """\
 # Bounds

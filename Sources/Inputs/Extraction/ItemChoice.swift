@@ -1,5 +1,4 @@
 package import Feed
-internal import Reactor
 
 /// Patterns that choose items by their keys: `*` stands for any text.
 package struct ItemChoice: Sendable, Equatable {
@@ -10,18 +9,16 @@ package struct ItemChoice: Sendable, Equatable {
     package let patterns: [String]
     /// The patterns without `*`, by their text.
     private let words: [Bytes: Int]
-    /// The other patterns, in pieces between each `*`.
-    private let globs: [(index: Int, pieces: [String])]
+    /// The other patterns.
+    private let globs: [(index: Int, pattern: NamePattern)]
 
     package init(_ patterns: [String]) {
         self.patterns = patterns
         var words: [Bytes: Int] = [:]
-        var globs: [(index: Int, pieces: [String])] = []
-        for (index, pattern) in patterns.enumerated() {
-            let pieces = pattern.unicodeScalars.split(separator: "*", omittingEmptySubsequences: false).map {
-                String($0)
-            }
-            if pieces.count == 1 { words[Bytes(pattern.utf8)] = index } else { globs.append((index, pieces)) }
+        var globs: [(index: Int, pattern: NamePattern)] = []
+        for (index, text) in patterns.enumerated() {
+            let pattern = NamePattern(text)
+            if pattern.literal == nil { globs.append((index, pattern)) } else { words[Bytes(text.utf8)] = index }
         }
         (self.words, self.globs) = (words, globs)
     }
@@ -38,28 +35,12 @@ package struct ItemChoice: Sendable, Equatable {
             isChosen = true
         }
         // A pattern that has matched needs no second look when the item is chosen already.
-        for (index, pieces) in globs where !(isChosen && matches.contains(index)) && Self.matches(key, pieces) {
+        for (index, pattern) in globs where !(isChosen && matches.contains(index)) {
+            guard key.withUnsafeBytes({ pattern.matches($0) }) else { continue }
             matches.add(index)
             isChosen = true
         }
         return isChosen
-    }
-
-    /// - Parameter pieces: at least two.
-    private static func matches(_ key: Bytes, _ pieces: [String]) -> Bool {
-        key.withUnsafeBytes { key in
-            let (first, last) = (pieces[0].utf8, pieces[pieces.count - 1].utf8)
-            guard key.count >= first.count + last.count, key.starts(with: first),
-                key.suffix(last.count).elementsEqual(last)
-            else { return false }
-            let inner = UnsafeRawBufferPointer(rebasing: key.dropLast(last.count))
-            var start = first.count
-            for piece in pieces[1..<pieces.count - 1] where !piece.isEmpty {
-                guard let range = inner.range(of: piece, from: start) else { return false }
-                start = range.upperBound
-            }
-            return true
-        }
     }
 
     /// The patterns that have matched an item.

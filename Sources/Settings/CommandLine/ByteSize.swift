@@ -1,3 +1,5 @@
+internal import Reactor
+
 /// Sizes as people write them: `64KiB`, `1MiB`, `1MB`, `2GiB`, and bare bytes; case does not matter.
 package enum ByteSize {
     /// Reads a size in bytes.

@@ -1,5 +1,6 @@
 internal import Feed
 internal import Inputs
+internal import Reactor
 
 extension Command {
     /// The most runs that one command makes.

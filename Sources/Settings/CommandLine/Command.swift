@@ -1,4 +1,6 @@
+internal import Conditions
 internal import Journal
+internal import Reactor
 
 /// The action that a command line asks for.
 package enum Command: Sendable, Equatable {
@@ -7,18 +9,24 @@ package enum Command: Sendable, Equatable {
     case check(Options)
     /// Compute F(0) to F(N) for each N, 0 to 100,000.
     case fibonacci([Int])
+    /// Watch until conditions are met.
+    case wait(Options)
     /// Print the lines of a journal, or a summary table.
     case log(journal: String, Options)
     /// Print how long each Fibonacci run in a journal took.
     case fibonacciRuns(journal: String)
     /// Print the stream and the permissions that NATS servers need.
     case nats(NatsDefinition.Part, Options)
-    /// Print the help: all options, or the main ones.
-    case help(all: Bool)
+    /// Print the help: the main options, all, or those of a subcommand.
+    case help(Help)
     case version
     case completions(Shell)
     /// Print the manual page.
     case manual
+
+    package enum Help: Sendable, Equatable {
+        case main, all, log, wait
+    }
 
     package enum Shell: String, Sendable, CaseIterable {
         case bash, zsh, fish
@@ -26,7 +34,7 @@ package enum Command: Sendable, Equatable {
 
     /// The words that may stand in front of the options.
     enum Word: String, Sendable, CaseIterable {
-        case check, fibonacci, log, nats
+        case check, fibonacci, log, nats, wait
     }
 
     static let words = Word.allCases.map(\.rawValue)
@@ -53,10 +61,29 @@ extension Command {
         case .fibonacci: return try fibonacci(arguments.dropFirst(), environment: environment, load: load)
         case .log: return try log(arguments.dropFirst(), environment: environment, load: load)
         case .nats: return try nats(arguments.dropFirst(), environment: environment, load: load)
+        case .wait:
+            return try wait(arguments.dropFirst(), environment: environment, load: load, isThere: isThere)
         case .check, nil: break
         }
         var line = try ParsedArguments(arguments, environment: environment)
         if let request = line.request { return request }
+        var options = try watched(&line, load: load, isThere: isThere)
+        try options.placing { () throws(UsageError) in try check(options, environment: environment) }
+        options.serveNothingOnce()
+        guard line.word == .check else { return .watch(options) }
+        for path in options.feeds.files {
+            guard let text = try? load(path), let configuration = try? Configuration.read(text),
+                configuration.namesSources
+            else { continue }
+            throw UsageError("\(UsageError.quoted(path)) is a configuration by what it says; write -c in front")
+        }
+        return .check(options)
+    }
+
+    /// Reads the words, which name something to watch, and the configuration.
+    private static func watched(
+        _ line: inout ParsedArguments, load: Loader, isThere: (String) -> Bool
+    ) throws(UsageError) -> Options {
         var feeds = Options.Feeds()
         let (listen, attach, once) = (SettingTable.rows.listen, SettingTable.rows.attach, SettingTable.rows.once)
         let attachesByDefault = line.commandLine[\.attach] == [FeedURL(socket: "")]
@@ -80,17 +107,7 @@ extension Command {
             throw UsageError("an agent's path or address is written \(attach.flag)=PATH", option: attach.flag)
         }
         line.removeReplaced()
-        var options = try line.configured(feeds, load: load)
-        try options.placing { () throws(UsageError) in try check(options, environment: environment) }
-        options.serveNothingOnce()
-        guard line.word == .check else { return .watch(options) }
-        for path in feeds.files {
-            guard let text = try? load(path), let configuration = try? Configuration.read(text),
-                configuration.namesSources
-            else { continue }
-            throw UsageError("\(UsageError.quoted(path)) is a configuration by what it says; write -c in front")
-        }
-        return .check(options)
+        return try line.configured(feeds, load: load)
     }
 
     /// Requires `--http-token-file` or `--http-open` for an address that other machines can reach.
@@ -102,6 +119,24 @@ extension Command {
         throw UsageError(
             "others get to \(address); say who may with \(rows.httpTokenFile.flag), or \(rows.httpOpen.flag) for everybody",
             option: rows.http.flag)
+    }
+
+    /// Parses the words of `catwatch wait`.
+    private static func wait(
+        _ words: ArraySlice<String>, environment: [String: String], load: Loader, isThere: (String) -> Bool
+    ) throws(UsageError) -> Command {
+        var line = try ParsedArguments(words, of: .wait, environment: environment)
+        if let request = line.request { return request }
+        let options = try watched(&line, load: load, isThere: isThere)
+        try options.placing { () throws(UsageError) in try check(options, environment: environment) }
+        let rows = SettingTable.rows
+        guard !options[\.waitFor].isEmpty else {
+            throw UsageError("wait needs \(rows.waitFor.flag) LINE, such as \(rows.waitFor.flag) 'status = 200'")
+        }
+        if options[\.since] != nil, !options.isRelay {
+            throw UsageError("says nothing without --attach or --replay", option: rows.since.flag)
+        }
+        return .wait(options)
     }
 
     /// Parses the words of `catwatch log`.
@@ -203,9 +238,9 @@ extension Command {
     /// The text to print on stdout before exiting with 0; nil when the command has to run.
     package var text: String? {
         switch self {
-        case .watch, .check, .fibonacci, .fibonacciRuns, .log: nil
+        case .watch, .check, .wait, .fibonacci, .fibonacciRuns, .log: nil
         case .nats(let part, let options): NatsDefinition(options).text(of: part)
-        case .help(let all): all ? HelpText.all : HelpText.main
+        case .help(let help): HelpText.text(of: help)
         case .version: "catwatch \(Version.current)\n"
         case .completions(let shell): Completions.script(for: shell)
         case .manual: ManualPage.text

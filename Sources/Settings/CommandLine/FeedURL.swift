@@ -1,5 +1,6 @@
 internal import Inputs
 internal import Nats
+internal import Reactor
 
 /// A checked URL: http, https, ws or wss; `unix:PATH` for an agent's socket; or `nats://HOST,HOST` for the servers that
 /// many agents publish to. It prints without its secrets.

@@ -1,3 +1,5 @@
+internal import Reactor
+
 /// A header field sent with every request; its value is a secret and never printed.
 package struct HeaderField: Sendable, Hashable {
     package let name: String

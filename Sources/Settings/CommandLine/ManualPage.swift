@@ -15,6 +15,12 @@ package enum ManualPage {
             .RI [ options ]
             .RI [ URL | FILE | \\- ]...
             .PP
+            .B catwatch wait
+            \(escaped("--for"))
+            .IR LINE ...
+            .RI [ options ]
+            .RI [ URL | FILE | \\- ]...
+            .PP
             .B catwatch log
             .RI [ options ]
             .RI [ FILE ]
@@ -45,6 +51,11 @@ package enum ManualPage {
             .PP
             .B catwatch check
             checks the options and the configuration, and prints what they come to as JSON, without secrets.
+            .B catwatch wait
+            watches until all conditions of \(escaped("--for")) are met at the same time, prints the line that decided it, and ends.
+            A condition is a line such as
+            .IR "status = 200 for 10s" :
+            docs/conditions.md describes them.
             .B catwatch fibonacci
             computes the numbers F(0) to F(N), for every N; with \(escaped("--summary")) and a journal
             it lists how long each run took that the journal knows of.
@@ -97,9 +108,14 @@ package enum ManualPage {
             Wrong usage or configuration; of
             .BR "catwatch log" ,
             the journal cannot be read.
+            .PP
+            .B catwatch wait
+            ends with 0 when the conditions are met, 1 when the input ended before, 3 when one of \(escaped("--fail")) was met,
+            124 when the time of \(escaped("--within")) is over, and 128 and the number of the signal that ended it.
             .SH EXAMPLES
             .nf
             \(escaped("catwatch --demo | jq ."))
+            \(escaped("catwatch wait http://HOST/health --for 'status = 200 for 10s' --within 2m && echo well"))
             \(escaped("catwatch http://HOST/x.json --value /a/b --text /c --every 500ms"))
             \(escaped("CATWATCH_URL='http://A/x http://B/y' catwatch -n 100 > sample.ndjson"))
             .fi

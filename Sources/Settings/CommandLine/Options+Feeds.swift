@@ -1,4 +1,5 @@
 internal import Feed
+internal import Reactor
 
 extension Options {
     /// The feeds named by words of the command line that are no options; addresses are added to the URLs. See

@@ -1,5 +1,6 @@
 internal import Feed
 internal import Outputs
+internal import Reactor
 
 /// The merged settings of command line, environment and configuration; every value is checked and in range.
 package struct Options: Sendable, Equatable {
@@ -81,6 +82,9 @@ package struct Options: Sendable, Equatable {
     package var namesSources: Bool {
         hasOwnSources || !self[\.attach].isEmpty || self[\.replay] != nil
     }
+
+    /// Whether nothing says what to watch.
+    package var namesNothing: Bool { !namesSources && configuration?.sources.isEmpty != false }
 
     private var hasOwnSources: Bool {
         !self[\.urls].isEmpty || !self[\.presets].isEmpty || self[\.demo] || !feeds.isEmpty

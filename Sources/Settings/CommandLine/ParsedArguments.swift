@@ -24,6 +24,13 @@ struct ParsedArguments {
         case .check, nil: nil
         case .nats: [rows.nats, rows.agentName, rows.config]
         case .log, .fibonacci: [rows.journal, rows.config, rows.quiet]
+        case .wait:
+            SettingTable.options.filter { [.documents, .http].contains($0.option.group) }.map(\.setting)
+                + [
+                    rows.config, rows.urls, rows.every, rows.presets, rows.demo, rows.interval, rows.verbose,
+                    rows.quiet, rows.attach, rows.noReconnect, rows.replay, rows.speed, rows.from, rows.history,
+                    rows.logBytes, rows.keptBytes, rows.maxSeries,
+                ]
         }
     }
 
@@ -59,7 +66,10 @@ struct ParsedArguments {
         for occurrence in scan.occurrences where request == nil {
             let (option, setting) = rows[occurrence.entry]
             request = try UsageError.about(option.flag) { () throws(UsageError) in
-                if case .request(let request) = option.effect { return try request(occurrence.argument) }
+                if case .request(let request) = option.effect {
+                    let request = try request(occurrence.argument)
+                    return request == .help(.main) ? .help(help) : request
+                }
                 var (isMeant, subcommands) = (isShared(setting), [Command.Word]())
                 if case .with(let words) = option.effect {
                     (isMeant, subcommands) = (word.map(words.contains) ?? false, words)
@@ -81,6 +91,15 @@ struct ParsedArguments {
         }
     }
 
+    /// The help that fits the subcommand.
+    private var help: Command.Help {
+        switch word {
+        case .log: .log
+        case .wait: .wait
+        case .check, .fibonacci, .nats, nil: .main
+        }
+    }
+
     /// Whether the words of the command line replace the environment's value: both say what to watch.
     private func isReplaced(_ option: Option) -> Bool { !words.isEmpty && option.traits.contains(.choosesFeed) }
 
@@ -96,6 +115,11 @@ struct ParsedArguments {
         var options = Options(values)
         options.feeds = feeds
         if let text = try load(options[\.config]) { options.configure(try Configuration.read(text), under: values) }
+        // A configuration may say more than a subcommand does.
+        guard let shared = Self.shared(with: word) else { return options }
+        for (_, _, setting) in SettingTable.inFile where !shared.contains(where: { $0 === setting }) {
+            options.values.remove(setting)
+        }
         return options
     }
 

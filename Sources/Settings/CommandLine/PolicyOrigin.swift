@@ -1,3 +1,5 @@
+internal import Reactor
+
 /// The origins that the page's content security policy names.
 enum PolicyOrigin {
     // Origins of `--http-frame`; those of all pictures: 2,048 bytes each; wrong usage or configuration, exit 2.

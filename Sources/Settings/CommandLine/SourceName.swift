@@ -1,4 +1,5 @@
 internal import Feed
+internal import Reactor
 
 /// Chooses and checks the names of sources.
 package enum SourceName {

@@ -45,6 +45,7 @@ struct Option: Sendable {
         case feed = "Serving, attaching, pushing"
         case http = "HTTP, TLS and secrets (for every feed)"
         case log = "Reading a journal (catwatch log)"
+        case wait = "Waiting (catwatch wait)"
         case program = "More"
     }
 
@@ -79,7 +80,7 @@ struct Option: Sendable {
     ///   - argument: the placeholder in the help, unless the type's own will do.
     ///   - long: the option's name, unless it is the setting's.
     ///   - repeats: how values are separated, for a list that is not separated by blanks.
-    ///   - effect: nil to set a value, of `catwatch log` for an option in its group.
+    ///   - effect: nil to set a value, of its subcommand for an option in a subcommand's group.
     init(
         _ short: Character? = nil, _ group: Group, _ help: String, argument: String = "", long: String = "",
         repeats: Repeats = .last, effect: Effect? = nil, traits: Traits = []
@@ -90,7 +91,7 @@ struct Option: Sendable {
         self.argument = .required(argument)
         self.long = long
         self.repeats = repeats
-        self.effect = effect ?? (group == .log ? .with([.log]) : .set)
+        self.effect = effect ?? (group == .log ? .with([.log]) : group == .wait ? .with([.wait]) : .set)
         self.traits = group == .documents || group == .http ? traits.union(.reloads) : traits
     }
 

@@ -1,3 +1,4 @@
+package import Conditions
 internal import Feed
 package import Inputs
 package import Journal
@@ -110,7 +111,7 @@ package struct SettingTable: Sendable {
             "h", .main, "show this, or every option",
             effect: .request { text throws(UsageError) in
                 guard text.isEmpty || text == "all" else { throw UsageError("write --help or --help=all") }
-                return .help(all: !text.isEmpty)
+                return .help(text.isEmpty ? .main : .all)
             }))
     let version = SettingKey(
         "version", Types.flag, option: .init("V", .main, "show the version", effect: .request { _ in .version }))
@@ -409,7 +410,9 @@ package struct SettingTable: Sendable {
 
     package let since = SettingKey(
         "since", Types.time,
-        option: .init(nil, .log, "from then on: RFC 3339, a date, -1h, today, yesterday", argument: "TIME"))
+        option: .init(
+            nil, .log, "from then on: RFC 3339, a date, -1h, today, yesterday", argument: "TIME",
+            effect: .with([.log, .wait])))
     package let until = SettingKey(
         "until", Types.time, option: .init(nil, .log, "up to then, which is not included", argument: "TIME"))
     package let logTypes = SettingKey(
@@ -433,6 +436,24 @@ package struct SettingTable: Sendable {
     package let summary = SettingKey(
         "summary", Types.flag, absent: false,
         option: .init(nil, .log, "a table of sources; with fibonacci: of all runs", effect: .with([.log, .fibonacci])))
+
+    // MARK: Waiting
+
+    package let waitFor = SettingKey(
+        "for", Types.condition.list(), absent: [],
+        option: .init(
+            nil, .wait, "until this holds, such as 'status = 200 for 10s'; repeatable", argument: "LINE",
+            repeats: .lines))
+    package let waitFail = SettingKey(
+        "fail", Types.condition.list(), absent: [],
+        option: .init(
+            nil, .wait, "give up with status 3 when this holds; repeatable", argument: "LINE", repeats: .lines)
+    )
+    package let waitAny = SettingKey(
+        "any", Types.flag, absent: false, option: .init(nil, .wait, "until one of them holds, not all at once"))
+    package let within = SettingKey(
+        "within", Types.duration(.milliseconds(10)...(.seconds(365 * 86_400))), initial: .seconds(30),
+        option: .init(nil, .wait, "give up with status 124 after that time (30s)"))
 
     // MARK: More
 

@@ -1,7 +1,9 @@
+internal import Conditions
 internal import Feed
 internal import Inputs
 internal import Nats
 internal import Outputs
+internal import Reactor
 
 /// The shape of a setting's value, for the documentation, editors and shells.
 enum ValueShape: Sendable {
@@ -274,6 +276,17 @@ enum Types {
             default: throw UsageError("\(UsageError.quoted(text)) is neither 1 nor 0")
             }
         }, tree: JSONTree.boolean, read: { node throws(UsageError) in try node.boolean() })
+
+    /// A condition, as a line.
+    static let condition = SettingType<Condition>(
+        .string(limit: 4_096),
+        parse: { text throws(UsageError) in
+            do throws(ConditionFault) {
+                return try Condition(text)
+            } catch {
+                throw UsageError(error.description)
+            }
+        }, tree: { .string($0.text) })
 
     static let time = SettingType(
         .string(limit: 64), parse: TimeWord.init, tree: { .string($0.text) })

@@ -60,7 +60,7 @@ struct ViewOutput: Sendable {
                 view, store: store, on: loop, wall: wall, isASCII: capabilities.isASCII,
                 isTerminal: platform.outputIsTerminal, rhythm: rhythm)
             form = .frames(printer, isOnce: mode != .frames)
-        case .ndjson, .none: return nil
+        case .ndjson, .none, .wait: return nil
         }
     }
 

@@ -1,5 +1,6 @@
 import Feed
 import Nats
+import Reactor
 
 @testable import Settings
 

@@ -1,4 +1,5 @@
 import Feed
+import Reactor
 
 @testable import Settings
 

@@ -1,12 +1,12 @@
 /// A non-negative decimal number at the front of a text, kept exactly: digits, then optionally a point and digits.
-struct DecimalNumber {
+package struct DecimalNumber {
     /// The text after the number: its unit.
-    let rest: Substring.UTF8View
+    package let rest: Substring.UTF8View
     private let whole: Substring.UTF8View
     private let fraction: Substring.UTF8View
 
     /// Returns nil when the text does not begin with a digit, or no digit follows a point.
-    init?(prefixOf text: String.UTF8View) {
+    package init?(prefixOf text: String.UTF8View) {
         whole = text.prefix(while: \.isDecimalDigit)
         let tail = text[whole.endIndex...]
         let hasPoint = tail.first == UInt8(ascii: ".")
@@ -16,7 +16,7 @@ struct DecimalNumber {
     }
 
     /// The number times `unit`; nil when that overflows or is not whole.
-    func scaled(by unit: Int64) -> Int64? {
+    package func scaled(by unit: Int64) -> Int64? {
         var digits = fraction
         while digits.last == UInt8(ascii: "0") { digits = digits.dropLast() }
         // No unit has more than 18 factors of ten.
@@ -31,8 +31,9 @@ struct DecimalNumber {
 }
 
 extension UInt8 {
-    var isDecimalDigit: Bool { (0x30...0x39).contains(self) }
+    /// Whether it is an ASCII digit.
+    package var isDecimalDigit: Bool { (0x30...0x39).contains(self) }
 
     /// Whether it is an ASCII letter or digit.
-    var isAlphanumeric: Bool { isDecimalDigit || (0x61...0x7A).contains(self | 0x20) }
+    package var isAlphanumeric: Bool { isDecimalDigit || (0x61...0x7A).contains(self | 0x20) }
 }

@@ -1,22 +1,20 @@
 /// Durations as people write them: `500ms`, `10s`, `1.5s`, `2m`, `1h`, `7d`, and bare seconds.
 package enum DurationText {
-    /// Reads a duration.
-    ///
-    /// - Parameter range: the durations that the option allows, both ends included.
-    /// - Throws: `UsageError` when the text is not a duration, is finer than nanoseconds, or is out of range.
-    package static func parse(_ text: String, in range: ClosedRange<Duration>) throws(UsageError) -> Duration {
+    /// Why a text is no duration.
+    package enum Fault: Error {
+        /// It is no number with a unit.
+        case form
+        /// It is finer than nanoseconds, or longer than 292 years.
+        case range
+    }
+
+    /// Reads a duration, which is not negative.
+    package static func parse(_ text: String) throws(Fault) -> Duration {
         guard let number = DecimalNumber(prefixOf: text.utf8), let unit = units[String(Substring(number.rest))] else {
-            throw UsageError(
-                "\(UsageError.quoted(text)) is not a duration; write 500ms, 10s, 2m, 1h, or bare seconds")
+            throw .form
         }
-        guard let value = number.scaled(by: unit), case let duration = Duration.nanoseconds(value),
-            range.contains(duration)
-        else {
-            throw UsageError(
-                "\(UsageError.quoted(text)) is out of range; "
-                    + "write \(format(range.lowerBound)) to \(format(range.upperBound))")
-        }
-        return duration
+        guard let value = number.scaled(by: unit) else { throw .range }
+        return .nanoseconds(value)
     }
 
     /// The shortest text that `parse` reads back as this duration: `2m`, `500ms`, `1.5s`; exact to the nanosecond.

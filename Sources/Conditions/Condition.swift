@@ -1,0 +1,156 @@
+internal import Feed
+internal import Reactor
+
+/// One condition on a feed, as people write it in a line: `hot: rooms/kitchen > 1000 for 2m until < 800`.
+///
+/// docs/conditions.md has the grammar.
+package struct Condition: Sendable, Equatable {
+    /// The line as written, without white space around it.
+    package let text: String
+    /// The name before the colon; the line itself without one.
+    package let name: String
+    let subject: Subject
+    /// All must hold at the same time; never empty.
+    let tests: [ConditionTest]
+    /// How long they must hold.
+    let hold: Duration
+    /// The test behind `until`; nil for the opposite of the tests, at once.
+    let end: End?
+
+    /// A test that ends a condition, and how long it must hold.
+    struct End: Sendable, Equatable {
+        var test: ConditionTest
+        var hold: Duration
+    }
+
+    /// The sources or series that a condition is about.
+    struct Subject: Sendable, Equatable {
+        var scope: Scope
+        /// Nil for every series.
+        var pattern: NamePattern?
+    }
+
+    enum Scope: Sendable, Equatable {
+        /// Each series has its own state.
+        case each
+        /// There is one state: any of the series, or all of them.
+        case any, all
+        /// An agent of a fleet.
+        case agent
+    }
+
+    /// The name of the only series or source that it is about, if the line says it.
+    package var literalSubject: String? { subject.scope == .agent ? nil : subject.pattern?.literal }
+
+    /// Whether the line leaves out what it is about.
+    package var isAboutAll: Bool { subject.pattern == nil }
+}
+
+/// One test of a condition.
+struct ConditionTest: Sendable, Equatable {
+    var kind: Kind
+    /// As written.
+    var text: String
+
+    enum Kind: Sendable, Equatable {
+        case compares(Measure, Comparison, Literal)
+        case isIn(Measure, ClosedRange<Double>, isNegated: Bool)
+        case contains(Measure, String, isNegated: Bool)
+        /// Whether the pointer leads to something.
+        case exists(JSONPointer, isNegated: Bool)
+        /// Whether the source fails: with this code, or with any.
+        case fails(code: String?)
+        /// Whether nothing has come for so long.
+        case isSilent(Duration)
+    }
+
+    /// The measure that is compared; nil for a test without one.
+    var measure: Measure? {
+        switch kind {
+        case .compares(let measure, _, _), .isIn(let measure, _, _), .contains(let measure, _, _): measure
+        case .exists(let pointer, _): .pointer(pointer)
+        case .fails, .isSilent: nil
+        }
+    }
+}
+
+enum Comparison: String, Sendable, CaseIterable {
+    case less = "<"
+    case atMost = "<="
+    case greater = ">"
+    case atLeast = ">="
+    case equal = "="
+    case unequal = "!="
+
+    /// Whether it needs no order.
+    var isEquality: Bool { self == .equal || self == .unequal }
+
+    func holds<Value: Comparable>(_ left: Value, _ right: Value) -> Bool {
+        switch self {
+        case .less: left < right
+        case .atMost: left <= right
+        case .greater: left > right
+        case .atLeast: left >= right
+        case .equal: left == right
+        case .unequal: left != right
+        }
+    }
+}
+
+/// The value that a line names.
+enum Literal: Sendable, Equatable {
+    case number(Double)
+    /// A string, or the name of a state or a band.
+    case text(String)
+    case bool(Bool)
+    case null
+}
+
+/// The quantity that a test looks at.
+enum Measure: Sendable, Equatable {
+    /// The number of a data line, or the word that it stands for.
+    case value
+    case text
+    /// A value within `data`.
+    case pointer(JSONPointer)
+    /// The name of the band of the value.
+    case band
+    case status
+    case ms
+    /// Of the newest closed window.
+    case window(WindowPart)
+    /// Of the values of the last time.
+    case over(WindowPart, Duration)
+    /// Of the response times of the last time.
+    case percentile(Int, Duration)
+    /// Percent of the requests of the last time.
+    case errors(Duration)
+
+    enum WindowPart: String, Sendable, CaseIterable {
+        case last, min, max, mean, count
+    }
+
+    /// Whether it is about requests of a source, and not about its data.
+    var isOfRequests: Bool {
+        switch self {
+        case .status, .ms, .percentile, .errors: true
+        case .value, .text, .pointer, .band, .window, .over: false
+        }
+    }
+
+    /// As people write it.
+    var text: String {
+        switch self {
+        case .value: "value"
+        case .text: "text"
+        case .pointer(let pointer): pointer.text.isEmpty ? "the document" : pointer.text
+        case .band: "band"
+        case .status: "status"
+        case .ms: "ms"
+        case .window(let part): part.rawValue
+        case .over(let part, let span): "\(part.rawValue) over \(DurationText.format(span))"
+        case .percentile(let percent, let span): "p\(percent) over \(DurationText.format(span))"
+        case .errors(let span): "errors over \(DurationText.format(span))"
+        }
+    }
+}

@@ -1,0 +1,41 @@
+internal import Reactor
+
+/// Deadlines, the earliest first: a binary heap. Those that no longer count are left in it, and ignored when due.
+struct DeadlineHeap: Sendable {
+    struct Entry: Sendable {
+        var time: Timestamp
+        var id: Int
+    }
+
+    private var heap: [Entry] = []
+
+    var earliest: Timestamp? { heap.first?.time }
+    var count: Int { heap.count }
+
+    mutating func insert(_ time: Timestamp, _ id: Int) {
+        heap.append(Entry(time: time, id: id))
+        var index = heap.count - 1
+        while index > 0, case let parent = (index - 1) / 2, heap[index].time < heap[parent].time {
+            heap.swapAt(index, parent)
+            index = parent
+        }
+    }
+
+    /// Removes the earliest if it is due.
+    mutating func pop(at now: Timestamp) -> Entry? {
+        guard let first = heap.first, first.time <= now else { return nil }
+        let last = heap.removeLast()
+        guard !heap.isEmpty else { return first }
+        heap[0] = last
+        var index = 0
+        while true {
+            var least = index
+            for child in [2 * index + 1, 2 * index + 2] where child < heap.count {
+                if heap[child].time < heap[least].time { least = child }
+            }
+            guard least != index else { return first }
+            heap.swapAt(index, least)
+            index = least
+        }
+    }
+}

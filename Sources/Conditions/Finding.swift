@@ -1,0 +1,54 @@
+package import Feed
+package import Reactor
+
+/// A measurement that a condition was judged by, in words for people.
+package struct Finding: Sendable {
+    /// The series, source or agent.
+    package let name: String
+    /// The measurement: `/state is "Running"`; safe to print.
+    package let text: String
+    /// When it was measured; nil before the first line.
+    package let time: Timestamp?
+    /// The number of the newest line that says so; 0 if it has none, or there was none.
+    package let sequence: Int
+    private let isOfSeries: Bool
+
+    /// Whether a line is one of that series, source or agent.
+    package func isAbout(_ line: Line) -> Bool {
+        if isOfSeries, case .data(let data) = line.body { return data.series == name }
+        return !isOfSeries && (line.source == name || line.agent == name)
+    }
+
+    init(_ pair: Pair, _ readings: [(test: ConditionTest, reading: Reading, verdict: Verdict)], at now: Timestamp) {
+        name = pair.name
+        isOfSeries = pair.series != nil
+        text = readings.map { $0.test.shown($0.reading, $0.verdict, at: now) }.joined(separator: " and ")
+        // Silence says its age itself.
+        time = readings.filter { if case .isSilent = $0.test.kind { false } else { true } }
+            .compactMap(\.reading.time).max()
+        sequence = readings.map(\.reading.sequence).max() ?? 0
+    }
+}
+
+extension ConditionTest {
+    /// A reading in words.
+    fileprivate func shown(_ reading: Reading, _ verdict: Verdict, at now: Timestamp) -> String {
+        switch kind {
+        case .fails:
+            guard case .text(let code) = reading.value else { return "does not fail" }
+            return "fails (\(code))"
+        case .isSilent:
+            guard let heard = reading.time else { return "is silent" }
+            return "is silent for \(max(.zero, now - heard).shortText)"
+        default: break
+        }
+        let measure = Sanitizer.visible(measure?.text ?? "", limit: 100)
+        if let value = reading.value.shown {
+            guard case .unknown(let doubt) = verdict else { return "\(measure) is \(value)" }
+            return "\(measure) was \(value), but \(doubt.rawValue)"
+        }
+        if case .exists(_, let isNegated) = kind, verdict == Verdict(isNegated) { return "\(measure) is missing" }
+        if case .unknown(let doubt) = verdict { return "\(measure): \(doubt.rawValue)" }
+        return "\(measure) is there"
+    }
+}

@@ -1,0 +1,121 @@
+internal import Feed
+internal import Reactor
+
+/// The result of a test.
+enum Verdict: Sendable, Equatable {
+    case holds
+    case doesNot
+    /// It cannot be said, and the state stays as it was.
+    case unknown(Doubt)
+
+    init(_ holds: Bool) { self = holds ? .holds : .doesNot }
+
+    /// Both at once: a test that does not hold decides, and so does the first doubt.
+    func and(_ other: Verdict) -> Verdict {
+        switch (self, other) {
+        case (.doesNot, _), (_, .doesNot): .doesNot
+        case (.unknown, _): self
+        default: other
+        }
+    }
+}
+
+/// Why a test cannot be judged.
+package enum Doubt: String, Sendable, Equatable {
+    case nothingYet = "nothing came yet"
+    case missing = "it is missing"
+    case notComparable = "it cannot be compared"
+    case tooFew = "there are too few values"
+    case gap = "lines are missing"
+    case failing = "the source fails"
+    case late = "the source is late"
+}
+
+/// The newest result of one test for one series or source.
+struct Reading: Sendable, Equatable {
+    var verdict = Verdict.unknown(.nothingYet)
+    /// The measured value.
+    var value = Value.nothing
+    /// When it was measured, by the line's time; nil before the first line.
+    var time: Timestamp?
+    /// The number of that line; 0 for a line without one.
+    var sequence = 0
+    /// See `ConditionBoard.epoch`.
+    var epoch = 0
+
+    enum Value: Sendable, Equatable {
+        case nothing
+        case number(Double)
+        /// JSON, or a text in quotes; cut.
+        case text(String)
+
+        // Bound: a measured text | 100 characters | cut
+        private static let longest = 100
+
+        /// A string.
+        static func string(_ text: String) -> Value { .text("\"\(Sanitizer.visible(text, limit: longest))\"") }
+
+        /// A value of valid JSON.
+        static func json(_ bytes: Bytes) -> Value {
+            .text(Sanitizer.visible(bytes: bytes.prefix(longest * 4), limit: longest))
+        }
+
+        /// As people read it; nil for nothing.
+        var shown: String? {
+            switch self {
+            case .nothing: nil
+            case .number(let number): number == number.rounded() && abs(number) < 1e15 ? "\(Int(number))" : "\(number)"
+            case .text(let text): text
+            }
+        }
+    }
+}
+
+extension ConditionTest {
+    /// Compares a number.
+    func judge(_ number: Double) -> Verdict {
+        switch kind {
+        case .compares(_, let comparison, .number(let limit)): Verdict(comparison.holds(number, limit))
+        case .isIn(_, let range, let isNegated): Verdict(range.contains(number) != isNegated)
+        default: .unknown(.notComparable)
+        }
+    }
+
+    /// Compares a text; strings are compared by their bytes.
+    func judge(_ text: String) -> Verdict {
+        switch kind {
+        case .compares(_, let comparison, .text(let other)) where comparison.isEquality:
+            Verdict(text.utf8.elementsEqual(other.utf8) == (comparison == .equal))
+        case .contains(_, let part, let isNegated): Verdict(text.holds(part) != isNegated)
+        default: .unknown(.notComparable)
+        }
+    }
+
+    /// Compares a value of JSON: of another kind, it is not equal.
+    func judge(_ document: JSONDocument) -> Verdict {
+        switch document.kind {
+        case .number:
+            guard let number = document.minified.withUnsafeBufferPointer({ JSONNumber.double($0) }) else {
+                return .unknown(.notComparable)
+            }
+            if case .compares(_, _, .number) = kind { return judge(number) }
+            if case .isIn = kind { return judge(number) }
+        case .string:
+            let body = JSONText.unescape(document.minified.dropFirst().dropLast())
+            let text = String(decoding: body, as: UTF8.self)
+            if case .compares(_, _, .text) = kind { return judge(text) }
+            if case .contains = kind { return judge(text) }
+        case .true, .false:
+            if case .compares(_, let comparison, .bool(let wanted)) = kind {
+                return Verdict((document.kind == .true) == wanted ? comparison == .equal : comparison == .unequal)
+            }
+        case .null:
+            if case .compares(_, let comparison, .null) = kind { return Verdict(comparison == .equal) }
+        case .object, .array: break
+        }
+        guard case .compares(_, let comparison, _) = kind, comparison.isEquality, document.kind != .object,
+            document.kind != .array
+        else { return .unknown(.notComparable) }
+        return Verdict(comparison == .unequal)
+    }
+}

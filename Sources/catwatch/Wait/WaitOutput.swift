@@ -1,0 +1,343 @@
+internal import Conditions
+internal import Feed
+internal import Glibc
+internal import Inputs
+internal import Outputs
+internal import Reactor
+internal import Settings
+internal import Terminal
+
+/// Waits until conditions are met: a reader of the feed, which ends the agent.
+actor WaitOutput {
+    /// How the waiting ended.
+    enum Outcome: Int32, Sendable {
+        case met = 0
+        /// The input ended, and nothing can be met any more.
+        case ended = 1
+        /// A condition of `--fail` was met.
+        case failed = 3
+        /// The time is over, as timeout(1) says it.
+        case timeUp = 124
+    }
+
+    /// How the lines of the feed relate to the time of this process.
+    enum Origin: Sendable {
+        /// They come from this agent's sources: all of them count.
+        case sources
+        /// They come from other agents, which have a past: it says how things are, but what it says does not count.
+        case agent, fleet
+        /// They are a recording, with its own time.
+        case recording
+    }
+
+    private let store: EventStore
+    private let notices: Notices
+    private let loop: EventLoop
+    private let wall: any WallClock
+    private let origin: Origin
+    /// With a past, the time from which on it counts.
+    private let since: Timestamp?
+    private let limit: Duration
+    private let isAny: Bool
+    private let isQuiet: Bool
+    /// The columns for the status line, if there is one.
+    private let columns: (@Sendable () -> Int)?
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private var board: ConditionBoard
+    /// The number of conditions to wait for; those of `--fail` come behind them.
+    private let wanted: Int
+    private let begun: LoopInstant
+    private var ended: LoopInstant?
+    /// The feed's time at a time of the loop: no step of a clock changes what passes from there on.
+    private var base: (time: Timestamp, at: LoopInstant)
+    /// Whether what comes is new.
+    private var isLive: Bool
+    private var hasBegun = false
+    private var isConnected = true
+    /// The end of the lines that were there in the beginning.
+    private var past = 0
+    private var lastSequence = 0
+    /// The line that decided.
+    private var decisive: [UInt8]?
+    private(set) var outcome: Outcome?
+    private let news: Wakeup
+
+    private static let statusPause = Duration.milliseconds(500)
+
+    init(
+        _ options: Options, _ origin: Origin, store: EventStore, notices: Notices, in platform: Platform
+    ) {
+        (self.store, self.notices, self.origin) = (store, notices, origin)
+        (loop, wall) = (platform.loop, platform.wall)
+        (limit, isAny) = (options[\.within], options[\.waitAny])
+        isQuiet = options.verbosity == .quiet
+        let size = platform.screenSize
+        let hasStatus = !isQuiet && platform.errorIsTerminal
+        columns = hasStatus ? { @Sendable in size(STDERR_FILENO).columns } : nil
+        since = options[\.since]?.time(now: platform.machineWall.now) { LocalTime.offset(at: $0) }
+        let (start, time) = (platform.loop.clock.now, platform.wall.now)
+        begun = start
+        base = (time, start)
+        wanted = options[\.waitFor].count
+        isLive = origin == .sources
+        board = ConditionBoard(
+            options[\.waitFor] + options[\.waitFail], from: origin == .sources ? time : nil,
+            isJudging: origin == .sources || origin == .recording && options[\.since] == nil)
+        news = Wakeup(loop: loop)
+    }
+
+    /// Reads the feed until it is decided, then prints the line that decided it.
+    ///
+    /// - Returns: the reason to stop the agent; nil when it ends anyway.
+    func run() async -> Agent.Stop? {
+        do {
+            try await watch()
+            await notices.show(nil)
+            return outcome == .ended ? nil : .waited
+        } catch {
+            return nil  // cancelled, as the agent ends
+        }
+    }
+
+    /// Prints the line that decided it.
+    ///
+    /// - Throws: `SystemError` when it cannot be written.
+    func print(
+        to open: @Sendable (EventLoop) throws(SystemError) -> any ByteStream, isTerminal: Bool
+    ) async throws {
+        let stream = try open(loop)
+        defer { stream.close() }
+        guard outcome == .met || outcome == .failed, let line = decisive ?? newestLine else { return }
+        let text = line + [UInt8(ascii: "\n")]
+        try await stream.write(all: isTerminal ? text.withUnsafeBytes { TerminalEscaper.escaped($0) ?? text } : text)
+    }
+
+    /// Whether the attached agent is there; while it is not, no time passes in its feed.
+    func show(_ status: AttachInput.Status) {
+        switch status {
+        case .connected: isConnected = true
+        case .lost: isConnected = false
+        case .warned, .unreadable: return
+        }
+        news.signal()
+    }
+
+    // MARK: Reading
+
+    private func watch() async throws(CancellationError) {
+        // A state that lasts for one line counts as any other: inputs wait for this reader.
+        let (reader, greeting) = await store.open(nil, keptAfter: 0, holdsInputs: true) { [news] in news.signal() }
+        try await apply(greeting)
+        try await read(reader)
+        await store.close(reader)
+    }
+
+    private func read(_ reader: ReaderID) async throws(CancellationError) {
+        let end = begun.advanced(by: limit)
+        while true {
+            while outcome == nil, loop.clock.now < end, let delivery = await store.dequeue(for: reader) {
+                try await apply(delivery)
+            }
+            if outcome == nil { rest() }
+            if outcome == nil, loop.clock.now >= end { decide(.timeUp) }
+            guard outcome == nil else { return }
+            if let columns { await notices.show(status(columns: columns() - 1)) }
+            try await news.wait(until: min(end, nextDeadline ?? end, nextStatus ?? end))
+        }
+    }
+
+    private func apply(_ delivery: Delivery) async throws(CancellationError) {
+        guard let piece = delivery.piece else { return }
+        try await apply(piece.withUnsafeBytes { Array($0) })
+        guard case .end = delivery, outcome == nil else { return }
+        if !isLive, origin != .recording { goLive() }
+        board.judgeSets(all: true)
+        judge()
+        if outcome == nil { decide(.ended) }
+    }
+
+    private func apply(_ bytes: [UInt8]) async throws(CancellationError) {
+        var slice = TimeSlice(of: loop)
+        var start = 0
+        while outcome == nil, let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) {
+            apply(bytes[start..<end])
+            start = end + 1
+            guard !slice.goesOn() else { continue }
+            try await loop.sleep(for: .zero)
+            slice.restart()
+        }
+    }
+
+    private func apply(_ bytes: Bytes) {
+        guard let line = try? LineDecoder.decode(bytes) else { return }
+        if case .hello(let hello) = line.body {
+            if origin == .agent { base = (line.time, loop.clock.now) }
+            if !hasBegun { past = hello.nextSeq - 1 }
+            hasBegun = true
+        }
+        lastSequence = line.seq ?? lastSequence
+        if !isLive, let since, line.seq != nil, line.time >= since { board.judge() }
+        board.apply(line, at: time(of: line))
+        judge(line.seq == nil ? nil : bytes)
+    }
+
+    /// The time at which a line counts; nil if it says nothing of that.
+    private func time(of line: Line) -> Timestamp? {
+        if isLive { return now }
+        let written: Timestamp
+        if case .kept(let kept) = line.body {
+            written = kept.line.time
+        } else if line.seq != nil {
+            written = line.time
+        } else {
+            return nil
+        }
+        return origin == .recording ? written : min(written, now)
+    }
+
+    /// The feed's time now.
+    private var now: Timestamp { base.time + base.at.duration(to: loop.clock.now) }
+
+    /// There is nothing more to read for now.
+    private func rest() {
+        if !isLive, isCaughtUp { goLive() }
+        board.judgeSets()
+        if isLive, isConnected { board.advance(to: now) }
+        judge()
+    }
+
+    private func goLive() {
+        isLive = true
+        board.advance(to: now)
+        board.judge()
+    }
+
+    /// Whether everything that was there in the beginning is read.
+    private var isCaughtUp: Bool {
+        guard hasBegun, lastSequence >= past, store.assumeIsolated({ $0.areAgentsReplayed }) else { return false }
+        switch origin {
+        case .sources, .agent: return true
+        case .recording: return false
+        case .fleet:
+            return store.assumeIsolated { $0.sourceStates }
+                .allSatisfy { $0.source == EventStore.ownName || $0.state != .starting }
+        }
+    }
+
+    /// Decides if it is time to.
+    ///
+    /// - Parameter line: the line that has just come.
+    private func judge(_ line: Bytes? = nil) {
+        guard outcome == nil, board.isJudging else { return }
+        let numbers = board.conditions.indices
+        if numbers.dropFirst(wanted).contains(where: { board.isMet($0) }) {
+            decide(.failed)
+        } else if isAny
+            ? numbers.prefix(wanted).contains(where: { board.isMet($0) })
+            : numbers.prefix(wanted).allSatisfy({ board.isMet($0) })
+        {
+            decide(.met)
+        } else {
+            return
+        }
+        // A set is decided by the line that ends an answer, which says nothing itself.
+        if let line, let number = deciding.first, let finding = board.finding(of: number),
+            let decoded = try? LineDecoder.decode(line), finding.isAbout(decoded)
+        {
+            decisive = Array(line)
+        }
+    }
+
+    private func decide(_ outcome: Outcome) {
+        self.outcome = outcome
+        ended = loop.clock.now
+    }
+
+    /// The loop's time when something may change without a line.
+    private var nextDeadline: LoopInstant? {
+        guard isLive, isConnected, let deadline = board.nextDeadline else { return nil }
+        return loop.clock.now.advanced(by: max(.zero, deadline - now))
+    }
+
+    // MARK: Words
+
+    /// The newest line of the series, source or agent that decided it.
+    private var newestLine: [UInt8]? {
+        guard let number = deciding.first, let finding = board.finding(of: number) else { return nil }
+        var newest: [UInt8]?
+        for piece in store.assumeIsolated({ $0.newestOfEach }) ?? [] {
+            piece.withUnsafeBytes { bytes in
+                bytes.forEachLine { line in
+                    guard let decoded = try? LineDecoder.decode(Array(line)[...]), case .kept(let kept) = decoded.body,
+                        kept.line.seq == finding.sequence || newest == nil && finding.isAbout(kept.line)
+                    else { return }
+                    newest = Array(kept.bytes)
+                }
+            }
+        }
+        return newest
+    }
+
+    /// The conditions to speak of: those that decided, or the first one that is not met.
+    private var deciding: [Int] {
+        let numbers = board.conditions.indices
+        let met = numbers.filter { board.isMet($0) }
+        switch outcome {
+        case .failed: return met.filter { $0 >= wanted }
+        case .met: return met.filter { $0 < wanted }
+        default: return numbers.prefix(wanted).first { !board.isMet($0) }.map { [$0] } ?? []
+        }
+    }
+
+    /// The measurements of the conditions that matter.
+    private var state: String {
+        let findings = deciding.prefix(3).map { number in
+            guard let finding = board.finding(of: number) else {
+                return "'\(Sanitizer.visible(board.conditions[number].text, limit: 80))': nothing like that came yet"
+            }
+            let name = Sanitizer.visible(finding.name, limit: 80)
+            guard outcome == .met || outcome == .failed else {
+                let age = finding.time.map { ", \(max(.zero, now - $0).shortText) ago" } ?? ""
+                return "\(name) \(finding.text)\(age)"
+            }
+            return "\(name) \(finding.text)\(finding.sequence > 0 ? " (line \(finding.sequence))" : "")"
+        }
+        return findings.joined(separator: "; ")
+    }
+
+    private var counts: String {
+        func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+        if board.answers == 0, board.events == 0, board.errors > 0 {
+            let last = Sanitizer.visible(board.newestError ?? "", limit: 200)
+            return "never answered; \(board.errors == 1 ? "1 try" : "\(board.errors) tries"), last: \(last)"
+        }
+        let came = board.answers > 0 ? counted(board.answers, "answer") : counted(board.events, "event")
+        let away = isConnected ? "" : "; the agent is away"
+        return "\(state)\(away); \(came)" + (board.errors > 0 ? ", \(counted(board.errors, "error"))" : "")
+    }
+
+    /// The sentence for stderr; nil when nothing is to be said.
+    ///
+    /// - Parameter signal: the signal that ended it, if one did.
+    func sentence(signal: String?) -> String? {
+        guard !isQuiet else { return nil }
+        let elapsed = begun.duration(to: ended ?? loop.clock.now).shortText
+        if let signal, outcome == nil || outcome == .ended { return "\(signal) after \(elapsed): \(counts)" }
+        switch outcome {
+        case .met: return "met after \(elapsed): \(state)"
+        case .failed: return "failed after \(elapsed): \(state)"
+        case .timeUp: return "not met in \(DurationText.format(limit)): \(counts)"
+        case .ended, nil: return "ended after \(elapsed), and not met: \(counts)"
+        }
+    }
+
+    private var nextStatus: LoopInstant? { columns.map { _ in loop.clock.now.advanced(by: Self.statusPause) } }
+
+    private func status(columns: Int) -> String {
+        let elapsed = Duration.seconds(begun.duration(to: loop.clock.now).components.seconds).shortText
+        let text = "waiting \(elapsed) of \(DurationText.format(limit)): \(counts)"
+        guard text.unicodeScalars.count > columns else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.prefix(max(0, columns - 1)))) + "…"
+    }
+}

@@ -1,0 +1,112 @@
+import Feed
+import Reactor
+import Testing
+
+@testable import Conditions
+
+/// A feed for conditions, by seconds since its beginning.
+struct ConditionStage {
+    static let start = Timestamp(seconds: 1_780_000_000)
+
+    var board: ConditionBoard
+    private var sequence = 0
+    private var now = start
+
+    /// - Parameter sources: the members of each object of `sources` in the first `stats`.
+    init(_ lines: String..., sources: [String] = [], isJudging: Bool = true, hasPast: Bool = false) throws {
+        board = ConditionBoard(
+            try lines.map { try Condition($0) }, from: hasPast ? nil : Self.start, isJudging: isJudging)
+        try greet(sources)
+    }
+
+    var isMet: Bool { board.isMet(0) }
+
+    /// What the first condition comes to, in words.
+    var finding: String? {
+        mutating get { board.finding(of: 0).map { "\($0.name) \($0.text)" } }
+    }
+
+    mutating func greet(run: String = "r", _ sources: [String]) throws {
+        try send(
+            #"{"type":"hello","time":"\#(time)","format":1,"run":"\#(run)","filtered":false,"interval_s":10,"history_s":120,"first_seq":1,"next_seq":1,"host":{"name":"h","device":"","os":"","kernel":"","arch":""},"app":{"name":"catwatch","version":"0.1.0","started":"\#(time)"}}"#
+        )
+        let list = sources.map { "{\($0)}" }.joined(separator: ",")
+        try send(#"{"type":"stats","time":"\#(time)","as_of":\#(sequence),"endpoints":[],"sources":[\#(list)]}"#)
+    }
+
+    /// Lets time pass until so many seconds after the beginning.
+    mutating func pass(to seconds: Double) {
+        now = Self.start + .seconds(seconds)
+        board.advance(to: now)
+        board.judgeSets()
+    }
+
+    /// Sends a data line of a source, or of one of its series, at a time.
+    mutating func data(_ series: String, _ seconds: Double, _ members: String, time: Double? = nil) throws {
+        let source = series.split(separator: "/")[0]
+        try send(seconds, "x", String(source), #""series":"\#(series)",\#(members)"#, time: time)
+    }
+
+    mutating func value(_ series: String, _ seconds: Double, _ value: Double) throws {
+        try data(series, seconds, #""value":\#(value)"#)
+    }
+
+    mutating func latency(_ source: String, _ seconds: Double, status: Int = 200, ms: Double = 5) throws {
+        try send(
+            seconds, "latency", source,
+            #""endpoint":"GET http://h/","status":\#(status),"ms":\#(ms),"dns_ms":0,"connect_ms":0,"tls_ms":0,"wait_ms":1,"receive_ms":1,"bytes":2,"reused":true,"late_ms":0"#
+        )
+    }
+
+    mutating func error(_ source: String, _ seconds: Double, code: String = "connect") throws {
+        try send(
+            seconds, "error", source,
+            #""code":"\#(code)","message":"Connection refused","endpoint":"GET http://h/","attempt":1"#)
+    }
+
+    mutating func recovered(_ source: String, _ seconds: Double) throws {
+        try send(seconds, "recovered", source, #""down_s":1,"attempts":1"#)
+    }
+
+    /// Sends a numbered line at a time.
+    ///
+    /// - Parameter time: of the line, if it is another one.
+    mutating func send(
+        _ seconds: Double, _ type: String, _ source: String, _ members: String, time: Double? = nil
+    ) throws {
+        now = Self.start + .seconds(seconds)
+        sequence += 1
+        let written = time.map { Self.start + .seconds($0) } ?? now
+        try send(
+            #"{"seq":\#(sequence),"time":"\#(written.text)","type":"\#(type)","source":"\#(source)",\#(members)}"#)
+    }
+
+    mutating func gap() throws {
+        try send(
+            #"{"type":"gap","time":"\#(time)","from":\#(sequence + 1),"to":\#(sequence + 5),"reason":"slow_reader"}"#)
+        sequence += 5
+    }
+
+    mutating func kept(_ line: String) throws {
+        try send(#"{"type":"kept","time":"\#(time)","run":"r","line":\#(line)}"#)
+    }
+
+    mutating func judge() { board.judge() }
+
+    /// The time of the feed, as lines write it.
+    var time: String { now.text }
+
+    private mutating func send(_ line: String) throws {
+        let decoded = try LineDecoder.decode(Array(line.utf8)[...])
+        if case .unknown = decoded.body { Issue.record("no line of the format: \(line)") }
+        board.apply(decoded, at: now)
+    }
+}
+
+extension Timestamp {
+    var text: String {
+        var text = TimestampText()
+        let quoted = LineWriter.bytes(atMost: 32) { text.write(self, to: &$0) }
+        return String(decoding: quoted.dropFirst().dropLast(), as: UTF8.self)
+    }
+}
