@@ -132,19 +132,25 @@ package struct ConditionBoard: Sendable {
         for index in series.indices where series[index].heard == Self.longAgo { series[index].heard = now }
         for index in sources.indices { checkLateness(of: index) }
         for index in pairs.indices { judge(index) }
-        judgeSets(all: true)
+        finish()
     }
 
-    /// Judges the sets whose series have changed: an answer is complete, or a stream is at rest.
-    ///
-    /// - Parameter all: whether also those of sources that are polled, whose answer may not be complete.
-    package mutating func judgeSets(all: Bool = false) {
-        guard isJudging else { return }
+    /// Judges the sets of streams whose series have changed, as nothing more is there for now.
+    package mutating func judgeSets() {
         newestData = nil
-        for index in groups.indices where groups[index].isDirty {
-            let isStream = members[index].last.map { sources[pairs[$0].source].rhythm == .stream } ?? true
-            if all || isStream { judgeSet(index) }
+        for index in groups.indices {
+            if let source = groups[index].changedBy, sources[source].rhythm == .stream { judgeSet(index) }
         }
+    }
+
+    /// Judges all sets whose series have changed, as the feed has ended.
+    package mutating func finish() {
+        for index in groups.indices where groups[index].changedBy != nil { judgeSet(index) }
+    }
+
+    /// Judges the sets that a complete answer of a source has changed.
+    private mutating func judgeSets(of source: Int) {
+        for index in groups.indices where groups[index].changedBy == source { judgeSet(index) }
     }
 
     // MARK: Lines
@@ -228,7 +234,9 @@ package struct ConditionBoard: Sendable {
             for (number, test) in condition.allTests.enumerated() {
                 switch test.measure {
                 case .over:
-                    if let value = data.value { pairs[pair].sliding[number]?.add(value, at: now, now: now) }
+                    guard let value = data.value else { continue }
+                    pairs[pair].sliding[number]?.add(value, at: now)
+                    touch(number, pair, sequence)
                 case .value, .text, .pointer, .band:
                     guard isNewest else { continue }
                     let (verdict, value) = read(test, in: data, bands: sources[source].bands)
@@ -326,19 +334,17 @@ package struct ConditionBoard: Sendable {
                     let status = Double(sample.status)
                     set(test.judge(status), .number(status), of: number, in: pair, sequence)
                 case .ms: set(test.judge(sample.ms), .number(sample.ms), of: number, in: pair, sequence)
-                case .percentile(let percent, let span):
-                    let value = sources[source].times.percentile(percent, after: now - span)
-                    set(
-                        value.map { test.judge($0) } ?? .unknown(.tooFew), value.map { .number($0) } ?? .nothing,
-                        of: number, in: pair, sequence)
-                case .errors: pairs[pair].sliding[number]?.add(0, at: now, now: now)
+                case .percentile: touch(number, pair, sequence)
+                case .errors:
+                    pairs[pair].sliding[number]?.add(0, at: now)
+                    touch(number, pair, sequence)
                 default: break
                 }
             }
             judge(pair)
         }
         if sample.status == 304 { judgeAll(of: source) }
-        judgeSets(all: true)
+        judgeSets(of: source)
     }
 
     private mutating func apply(_ failure: Failure, _ line: Line, _ sequence: Int) {
@@ -353,16 +359,21 @@ package struct ConditionBoard: Sendable {
             let condition = conditions[pairs[pair].condition]
             for (number, test) in condition.allTests.enumerated() {
                 switch test.measure {
-                case .status where !hasAnswer:
-                    set(.doesNot, .text("none"), of: number, in: pair, sequence)
-                case .errors where hasAnswer: pairs[pair].sliding[number]?.raise(by: 1, at: now)
-                case .errors: pairs[pair].sliding[number]?.add(1, at: now, now: now)
+                case .status where !hasAnswer: set(.doesNot, .text("none"), of: number, in: pair, sequence)
+                case .ms where !hasAnswer: set(.unknown(.noAnswer), .nothing, of: number, in: pair, sequence)
+                case .errors:
+                    if hasAnswer {
+                        pairs[pair].sliding[number]?.raise(by: 1, at: now)
+                    } else {
+                        pairs[pair].sliding[number]?.add(1, at: now)
+                    }
+                    touch(number, pair, sequence)
                 default: break
                 }
             }
         }
         judgeAll(of: source)
-        judgeSets(all: true)
+        judgeSets(of: source)
     }
 
     private mutating func recover(_ line: Line) {
@@ -385,7 +396,7 @@ package struct ConditionBoard: Sendable {
                 judge(pair)
             }
         }
-        judgeSets(all: true)
+        judgeSets(of: source)
     }
 
     private mutating func apply(_ peer: Line.Peer, _ line: Line, _ sequence: Int) {
@@ -439,7 +450,7 @@ package struct ConditionBoard: Sendable {
     /// A source that is polled is late after two and a half times the longer of its period and a window.
     private mutating func checkLateness(of source: Int) {
         guard case .every(let period) = sources[source].rhythm, let answered = sources[source].answered else { return }
-        let due = answered + max(period, interval) * 2.5
+        let due = answered + max(period, interval) * 5 / 2
         let isLate = now > due
         if isLate != sources[source].isLate {
             sources[source].isLate = isLate
@@ -473,7 +484,7 @@ package struct ConditionBoard: Sendable {
             pairs[index].ending = current(condition.tests.count, end.test, of: index, next: &next)
         }
         if condition.isOfSet {
-            groups[pairs[index].condition].isDirty = true
+            groups[pairs[index].condition].changedBy = pairs[index].source
         } else {
             let wasMet = pairs[index].phase.isMet
             pairs[index].phase.step(condition, verdict, until: pairs[index].ending, at: now)
@@ -507,8 +518,7 @@ package struct ConditionBoard: Sendable {
         default: break
         }
         guard let measure = test.measure else { return .unknown(.nothingYet) }
-        if case .over = measure { readSliding(number, test, of: index, next: &next) }
-        if case .errors = measure { readSliding(number, test, of: index, next: &next) }
+        readSpan(number, test, of: index, next: &next)
         let reading = pairs[index].readings[number]
         if measure.isOfRequests {
             return reading.epoch < whole && reading.time != nil ? .unknown(.gap) : reading.verdict
@@ -522,35 +532,43 @@ package struct ConditionBoard: Sendable {
         return reading.verdict
     }
 
-    private mutating func readSliding(_ number: Int, _ test: ConditionTest, of index: Int, next: inout Timestamp?) {
-        guard var sliding = pairs[index].sliding[number], let measure = test.measure else { return }
-        sliding.advance(to: now)
-        pairs[index].sliding[number] = sliding
-        if let loss = sliding.nextLoss { next = min(next ?? loss, loss) }
-        let count = sliding.count
+    /// Reads a measure of the last time, if the test has one.
+    private mutating func readSpan(_ number: Int, _ test: ConditionTest, of index: Int, next: inout Timestamp?) {
         var value: Double?
-        switch measure {
-        case .errors: if count >= 5 { value = 100 * sliding.sum / Double(count) }
-        case .over(.count, let span):
-            // Before that, some may be missing.
-            let full = pairs[index].begun + span
-            if now >= full { value = Double(count) } else { next = min(next ?? full, full) }
-        case .over(let part, _) where count >= 2:
-            switch part {
-            case .min: value = sliding.min
-            case .max: value = sliding.max
-            default: value = sliding.sum / Double(count)
+        var change: Timestamp?
+        if case .percentile(let percent, let span)? = test.measure {
+            let times = sources[pairs[index].source].times
+            value = times.percentile(percent, after: now - span)
+            change = times.first(after: now - span).map { $0 + span }
+        } else if pairs[index].sliding[number] != nil {
+            pairs[index].sliding[number]?.advance(to: now)
+            guard let sliding = pairs[index].sliding[number] else { return }
+            change = sliding.nextLoss
+            let count = sliding.count
+            switch test.measure {
+            case .errors: if count >= 5 { value = 100 * sliding.sum / Double(count) }
+            case .over(.count, let span):
+                // Before that, some may be missing.
+                let full = pairs[index].begun + span
+                if now >= full { value = Double(count) } else { change = full }
+            case .over(.min, _) where count >= 2: value = sliding.min
+            case .over(.max, _) where count >= 2: value = sliding.max
+            case .over where count >= 2: value = sliding.sum / Double(count)
+            default: break
             }
-        default: break
+        } else {
+            return
         }
-        let sequence = pairs[index].readings[number].sequence
-        set(
-            value.map { test.judge($0) } ?? .unknown(.tooFew), value.map { .number($0) } ?? .nothing, of: number,
-            in: index, sequence)
+        if let change { next = min(next ?? change, change) }
+        // The sum of large values may be infinite.
+        value = value.flatMap { $0.isFinite ? $0 : nil }
+        pairs[index].readings[number].verdict = value.map { test.judge($0) } ?? .unknown(.tooFew)
+        pairs[index].readings[number].value = value.map { .number($0) } ?? .nothing
     }
 
     private mutating func judgeSet(_ condition: Int) {
-        groups[condition].isDirty = false
+        guard isJudging else { return }
+        groups[condition].changedBy = nil
         let line = conditions[condition]
         let isAny = line.subject.scope == .any
         let present = members[condition].filter { !pairs[$0].isGone }

@@ -67,7 +67,7 @@ struct Pair: Sendable {
 struct Group: Sendable {
     var members: [Int] = []
     var phase = Phase.ok
-    /// Whether a member has changed since it was judged.
-    var isDirty = false
+    /// The source whose data has changed it last, since it was judged.
+    var changedBy: Int?
     var scheduled: Timestamp?
 }

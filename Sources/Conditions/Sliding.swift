@@ -40,23 +40,20 @@ struct SlidingValues: Sendable {
         newest = now
     }
 
-    /// Adds a value; one that is older than the span counts for nothing.
-    mutating func add(_ value: Double, at time: Timestamp, now: Timestamp) {
-        advance(to: Swift.max(time, now))
-        let number = number(of: time)
-        guard newest - number < Int64(Self.count) else { return }
-        let index = index(number)
+    /// Adds a value.
+    mutating func add(_ value: Double, at time: Timestamp) {
+        advance(to: time)
+        let index = index(newest)
         buckets[index].count += 1
         buckets[index].sum += value
         buckets[index].min = Swift.min(buckets[index].min, value)
         buckets[index].max = Swift.max(buckets[index].max, value)
     }
 
-    /// Adds to the sum of the values of that time, without another value.
+    /// Adds to the sum of the values, without another value.
     mutating func raise(by value: Double, at time: Timestamp) {
         advance(to: time)
-        let number = number(of: time)
-        if newest - number < Int64(Self.count) { buckets[index(number)].sum += value }
+        buckets[index(newest)].sum += value
     }
 
     var count: Int { buckets.reduce(0) { $0 + $1.count } }
@@ -89,6 +86,9 @@ struct SlidingTimes: Sendable {
         }
         next = (next + 1) % Self.most
     }
+
+    /// The time of the first one after `start`.
+    func first(after start: Timestamp) -> Timestamp? { times.lazy.map(\.time).filter { $0 > start }.min() }
 
     /// The percentile of those after `start`, by the nearest rank.
     ///

@@ -25,6 +25,7 @@ package enum Doubt: String, Sendable, Equatable {
     case nothingYet = "nothing came yet"
     case missing = "it is missing"
     case notComparable = "it cannot be compared"
+    case noAnswer = "there was no answer"
     case tooFew = "there are too few values"
     case gap = "lines are missing"
     case failing = "the source fails"

@@ -102,6 +102,8 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
     private var socket: SimulatedListener?
     /// What it has opened, to be closed by its crash.
     private var connections: [Connection] = []
+    /// Whether it reaches nobody.
+    var isCutOff = false
     /// Whether it has crashed: what is left of it runs on to its end, cut off from the world.
     private(set) var isDead = false
     /// What is left of it once it has ended is nothing.
@@ -281,7 +283,7 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
     }
 
     private func connect(to path: String) throws(SystemError) -> SimulatedStream {
-        if isDead { throw SystemError(code: ECONNREFUSED, call: "connect", subject: path) }
+        if isDead || isCutOff { throw SystemError(code: ECONNREFUSED, call: "connect", subject: path) }
         let stream = try machine.connect(to: path)
         keep(stream, isOwn: true)
         return stream

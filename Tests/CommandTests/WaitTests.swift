@@ -197,6 +197,34 @@ import Testing
         #expect(held.status == 0 && held.took < .seconds(1))
     }
 
+    /// Nothing held while nobody could tell; the lines of that time come first.
+    @Test func beginsNoTimeAnewWhenTheAgentIsBack() async throws {
+        let ending = try await withLoop(virtual: true) { loop in
+            let machine = SimulatedMachine(on: loop) { _, _ in HTTPAnswer(status: 500, body: []) }
+            let agent = SimulatedProcess(on: machine, seed: 5)
+            async let agentStatus = agent.run(["-", "--listen=/feed.sock"])
+            try await loop.sleep(for: .seconds(1))
+            try await agent.write("1")
+            let process = SimulatedProcess(on: machine, seed: 6)
+            async let status = process.run(
+                ["wait", "--attach=/feed.sock", "--for", "value = 1 for 10s", "--within", "40s"])
+            try await loop.sleep(for: .seconds(5))
+            process.isCutOff = true
+            process.breakConnections()
+            try await loop.sleep(for: .seconds(3))
+            try await agent.write("2")
+            try await loop.sleep(for: .seconds(12))
+            process.isCutOff = false
+            let ending = try await Ending(
+                status: status, output: process.output, errors: process.errors, took: .zero)
+            agent.signal(SIGTERM)
+            _ = try await agentStatus
+            return ending
+        }
+        #expect(ending.status == 124, "\(ending.errors)")
+        #expect(ending.errors.last?.holds("stdin value is 2, ") == true, "\(ending.errors)")
+    }
+
     /// Nothing is silent because the agent that would tell is gone.
     @Test func letsNoTimePassWhileTheAgentIsAway() async throws {
         let there = try await Self.attached(["1"], ["--for", "silent 3s", "--within", "9s"])

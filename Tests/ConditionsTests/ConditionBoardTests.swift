@@ -233,6 +233,28 @@ import Testing
         #expect(!stage.isMet)
     }
 
+    /// The last good answer says nothing while there are none.
+    @Test func knowsNoTimeWithoutAnAnswer() throws {
+        var stage = try ConditionStage("a ms < 100 for 10s", "a p50 over 10s < 100 for 15s")
+        try stage.latency("a", 1)
+        try stage.latency("a", 2)
+        try stage.error("a", 3)
+        #expect(stage.finding == "a ms: there was no answer")
+        stage.pass(to: 100)
+        #expect(!stage.isMet && !stage.board.isMet(1))
+        try stage.latency("a", 101)
+        #expect(stage.isMet, "it was unknown, and never false")
+    }
+
+    @Test func doesNotKnowAMeanBeyondTheRangeOfADouble() throws {
+        var stage = try ConditionStage("mean over 1m < 5 until /end = 1")
+        try stage.value("a", 1, 1e308)
+        try stage.value("a", 2, 1e308)
+        #expect(stage.finding == "a mean over 1m: there are too few values")
+        try stage.value("a", 3, -1e308)
+        #expect(!stage.isMet)
+    }
+
     @Test func countsErrorsOfRequests() throws {
         var stage = try ConditionStage("a errors over 1m >= 50%")
         for second in 1...2 { try stage.latency("a", Double(second)) }
@@ -349,6 +371,19 @@ import Testing
         try stage.value("rooms/b", 22, 21)
         try stage.latency("rooms", 22)
         #expect(!stage.isMet && stage.board.isMet(1))
+    }
+
+    /// The answer of another source says nothing of one that is half read.
+    @Test func doesNotTakeTheAnswerOfAnotherSourceForItsEnd() throws {
+        var stage = try ConditionStage(
+            "all rooms/* < 10",
+            sources: [#""source":"rooms","state":"ok","every_s":10"#, #""source":"b","state":"ok","every_s":10"#])
+        try stage.value("rooms/a", 1, 5)
+        try stage.latency("b", 1)
+        try stage.error("b", 1)
+        #expect(!stage.isMet)
+        try stage.latency("rooms", 1)
+        #expect(stage.isMet)
     }
 
     @Test func judgesASetOfAStreamWhenItRests() throws {

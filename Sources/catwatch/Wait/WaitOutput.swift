@@ -116,8 +116,12 @@ actor WaitOutput {
     /// Whether the attached agent is there; while it is not, no time passes in its feed.
     func show(_ status: AttachInput.Status) {
         switch status {
-        case .connected: isConnected = true
-        case .lost: isConnected = false
+        case .connected:
+            base.at = loop.clock.now
+            isConnected = true
+        case .lost:
+            base = (now, loop.clock.now)
+            isConnected = false
         case .warned, .unreadable: return
         }
         news.signal()
@@ -152,7 +156,7 @@ actor WaitOutput {
         try await apply(piece.withUnsafeBytes { Array($0) })
         guard case .end = delivery, outcome == nil else { return }
         if !isLive, origin != .recording { goLive() }
-        board.judgeSets(all: true)
+        board.finish()
         judge()
         if outcome == nil { decide(.ended) }
     }
@@ -172,8 +176,10 @@ actor WaitOutput {
     private func apply(_ bytes: Bytes) {
         guard let line = try? LineDecoder.decode(bytes) else { return }
         if case .hello(let hello) = line.body {
-            if origin == .agent { base = (line.time, loop.clock.now) }
-            if !hasBegun { past = hello.nextSeq - 1 }
+            if !hasBegun {
+                past = hello.nextSeq - 1
+                if origin == .agent { base = (line.time, loop.clock.now) }
+            }
             hasBegun = true
         }
         lastSequence = line.seq ?? lastSequence
@@ -197,7 +203,7 @@ actor WaitOutput {
     }
 
     /// The feed's time now.
-    private var now: Timestamp { base.time + base.at.duration(to: loop.clock.now) }
+    private var now: Timestamp { isConnected ? base.time + base.at.duration(to: loop.clock.now) : base.time }
 
     /// There is nothing more to read for now.
     private func rest() {
