@@ -100,12 +100,15 @@ import Testing
         // This one came back in the same moment.
         feed.add(forgotten("web3", heard: -86_410))
         feed.add(Self.fact("web3", "a", 2))
-        // And this one had come only then.
-        feed.add(Self.fact("web5", "a", 1))
-        feed.add(forgotten("web5", heard: -86_410))
+        // And these had come only then; one of them came back.
+        for agent in ["web5", "web6"] {
+            feed.add(Self.fact(agent, "a", 1))
+            feed.add(forgotten(agent, heard: -86_410))
+        }
+        feed.add(Self.fact("web6", "a", 2))
         try store.commit([greeting()] + feed.pieces(), at: now)
         store.close()
-        #expect(try store.open().positions.map(\.agent) == ["web2", "web3", "web4"])
+        #expect(try store.open().positions.map(\.agent) == ["web2", "web3", "web4", "web6"])
         store.close()
     }
 

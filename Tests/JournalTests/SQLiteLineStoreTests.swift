@@ -272,6 +272,11 @@ import Testing
         #expect(try LineReader.numbers(history, query, bytes: 1) == ["one:3", "one:4", "one:6"])
         query.isReversed = true
         #expect(try LineReader.numbers(history, query, bytes: 1) == ["one:6", "one:4", "one:3"])
+        query = JournalQuery(from: start + .seconds(1), until: start + .seconds(2))
+        #expect(try LineReader.numbers(history, query) == ["one:2"])
+        // One that begins there, too, and ends later.
+        query.until = start + .seconds(4)
+        #expect(try LineReader.numbers(history, query) == ["one:2", "one:3", "one:4", "one:6"])
         query = JournalQuery()
         query.until = start + .seconds(1_000)
         #expect(try LineReader.numbers(history, query).count == 6)

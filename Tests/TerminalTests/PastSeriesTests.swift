@@ -257,8 +257,9 @@ import Testing
         for gaps in [0, 1] {
             var past = past()
             past.begin()
-            _ = past.read(Self.bytes([Self.hello("r"), Self.column(Self.at(-5), [1], gaps: gaps), Self.bye]))
-            #expect(past.hasHoles == (gaps > 0) && windows(past).count == 1)
+            let columns = [Self.column(Self.at(-5), [1], gaps: gaps), Self.column(-4, 2)]
+            _ = past.read(Self.bytes([Self.hello("r")] + columns + [Self.bye]))
+            #expect(past.hasHoles == (gaps > 0) && windows(past).count == 2)
         }
     }
 

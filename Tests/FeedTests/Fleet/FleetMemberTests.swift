@@ -97,6 +97,14 @@ import Testing
         #expect(member.lost == 8)
     }
 
+    @Test func aGapBeforeItsFirstLineIsAsLongAsItSays() throws {
+        var (member, peer) = (member(), PeerScript(from: 9))
+        let time = PeerScript.time(PeerScript.start)
+        let gap = try PeerScript.decoded(#"{"type":"gap","time":\#(time),"from":5,"to":8,"reason":"slow_reader"}"#)
+        #expect(try take([peer.hello(), gap, peer.fact()], &member) == ["lost r1 5...8", "r1 9 fact"])
+        #expect(member.lost == 4)
+    }
+
     @Test func aRunThatFollowsIsExpectedFromItsFirstLine() throws {
         var (member, peer) = (member(), PeerScript())
         _ = take(try [peer.hello(), peer.fact()], &member)

@@ -52,6 +52,15 @@ import Testing
         #expect(zip(ring.held, ring.held.dropFirst()).allSatisfy { $0.index < $1.index })
     }
 
+    /// The ring remembers the place of the last value's window, which a restored window moves.
+    @Test func aWindowRestoredBeforeTheNewestGetsNoneOfItsValues() {
+        var ring = WindowRing(width: .seconds(10), history: .seconds(120))
+        _ = ring.record(1, time: at(105), sequence: 2, now: at(106))
+        _ = ring.restore(Window(index: 8, value: 5, time: at(85), sequence: 1))
+        _ = ring.record(2, time: at(107), sequence: 3, now: at(108))
+        #expect(ring.held.map(\.last) == [5, 2] && ring.held.map(\.count) == [1, 2])
+    }
+
     @Test func scenariosCoverRevisionsAndFullRings() {
         var revised = 0
         var full = 0

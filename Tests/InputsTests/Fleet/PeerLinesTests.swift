@@ -103,6 +103,8 @@ import Testing
         var peer = PeerLines(isResuming: false, greetsFirst: true)
         let most = String(repeating: "\n", count: 100_000)
         #expect(Self.taken(&peer, Self.hello("a") + "\n" + most + Self.fact(1) + "\n").last == "1")
+        // Those before a line that can be read count no more.
+        #expect(Self.taken(&peer, "\n" + Self.fact(2) + "\n") == ["fault", "2"])
         #expect(Self.taken(&peer, most + "\n").last == "100001 lines in a row cannot be read")
     }
 

@@ -97,7 +97,9 @@ import Testing
             let feed = try await SimulatedListing.run(source) { number, _ in
                 var reply = SimulatedListing.page(
                     number < 2 ? [number] : [], next: number < 2 ? "\"?\(number)\"" : "null")
-                if number == 0 { reply.outcome = reply.outcome.map { $0.moved(to: location) } }
+                // A link would be looked for where the page came from.
+                let other = number == 0 ? location : pages == "page" ? "https://mirror.test/breeds" : nil
+                reply.outcome = reply.outcome.map { $0.moved(to: other) }
                 return reply
             }
             var origins: Set<String>? = allows ? nil : ["http://cats.test"]

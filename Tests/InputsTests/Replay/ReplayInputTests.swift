@@ -125,6 +125,19 @@ import Testing
         }
     }
 
+    /// As when a recording comes through a pipe.
+    @Test func theClockGoesOnBehindALineWhenTheNextHasNotCome() async throws {
+        try await withLoop(virtual: true) { loop in
+            let clock = ReplayClock(on: loop, before: SystemWallClock())
+            let second = ReplayStage.began + .seconds(10)
+            #expect(clock.turn(of: ReplayStage.began) == .now && clock.turn(of: second) == .later(.seconds(10)))
+            try await loop.sleep(for: .seconds(10))
+            #expect(clock.turn(of: second) == .now)
+            try await loop.sleep(for: .seconds(5))
+            #expect(abs((clock.now - second).seconds - 5) < 0.01)
+        }
+    }
+
     @Test func aPauseStopsTheClockAndTheLinesUntilItIsOver() async throws {
         let text = Recorded.hello() + Recorded.data(1, at: 0) + Recorded.data(2, at: 10)
         let stage = try await Self.play(text, speed: .usual) { _ in

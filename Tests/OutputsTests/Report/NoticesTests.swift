@@ -22,4 +22,24 @@ import Testing
             #expect(text == "catwatch: a␛[31mb\\u{9b}2J␍\nsecond\\u{202e}\n\rbar␇␊", "\(text.debugDescription)")
         }
     }
+
+    /// Also when nothing is said after it.
+    @Test func whatIsHeldIsWrittenWhenTheHoldEnds() async throws {
+        try await withLoop(virtual: true) { loop in
+            let (screen, stream) = SimulatedStream.pair(on: loop)
+            let ends = LoopBound((screen, stream))
+            let notices = Notices(on: loop)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try? await notices.run { _ in ends.value.1 } }
+                await notices.hold()
+                await notices.say("catwatch: held\n")
+                try await loop.sleep(for: .seconds(1))
+                #expect(try StreamOutputTests.drain(ends.value.0) == [])
+                await notices.release()
+                try await loop.sleep(for: .seconds(1))
+                #expect(try StreamOutputTests.drain(ends.value.0) == Array("catwatch: held\n".utf8))
+                group.cancelAll()
+            }
+        }
+    }
 }

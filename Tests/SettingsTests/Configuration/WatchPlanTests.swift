@@ -102,6 +102,12 @@ import Testing
         return try WatchPlan(options, environment: environment, arguments: arguments)
     }
 
+    @Test func aDashIsNoFileThatMustBeThereToBePlayedBack() throws {
+        #expect(try Self.plan(["-c", "/dev/null", "--replay=-"]).options[\.replay] == "-")
+        let fault = #expect(throws: UsageError.self) { try Self.plan(["-c", "/dev/null", "--replay=/none"]) }
+        #expect(fault?.option == "--replay")
+    }
+
     @Test func aFileThatIsGoneKeepsNothingFromBeingReloaded() throws {
         let folder = try TemporaryFolder()
         for name in ["a", "b"] { try folder.write("1\n", to: name) }
