@@ -16,6 +16,16 @@ package struct Condition: Sendable, Equatable {
     let hold: Duration
     /// The test behind `until`; nil for the opposite of the tests, at once.
     let end: End?
+    /// The tests, then that behind `until`.
+    let allTests: [ConditionTest]
+
+    init(
+        text: String, name: String, subject: Subject, tests: [ConditionTest], hold: Duration, end: End?
+    ) {
+        (self.text, self.name, self.subject) = (text, name, subject)
+        (self.tests, self.hold, self.end) = (tests, hold, end)
+        allTests = tests + (end.map { [$0.test] } ?? [])
+    }
 
     /// A test that ends a condition, and how long it must hold.
     struct End: Sendable, Equatable {
@@ -46,11 +56,59 @@ package struct Condition: Sendable, Equatable {
     package var isAboutAll: Bool { subject.pattern == nil }
 }
 
+extension Condition {
+    var isOfSet: Bool { subject.scope == .any || subject.scope == .all }
+
+    var mayBeSilent: Bool { allTests.contains { if case .isSilent = $0.kind { true } else { false } } }
+
+    /// Whether it is about a source as such, and not about its series.
+    var isOfSources: Bool {
+        if subject.scope == .agent { return true }
+        if subject.pattern?.contains(UInt8(ascii: "/")) ?? false { return false }
+        return allTests.allSatisfy { test in
+            switch test.kind {
+            case .fails, .isSilent: true
+            default: test.measure?.isOfRequests ?? false
+            }
+        }
+    }
+
+    var looksAtRequests: Bool { allTests.contains { $0.measure?.isOfRequests ?? false } }
+
+    var hasPercentile: Bool {
+        allTests.contains { if case .percentile = $0.measure { true } else { false } }
+    }
+
+    func isAbout(source: String) -> Bool {
+        if let literal = subject.pattern?.literal { return literal.utf8.elementsEqual(source.utf8) }
+        // The agent's own lines are meant only where they are named.
+        guard !source.isOwnSource else { return false }
+        return subject.pattern?.matches(source) ?? true
+    }
+
+    func isAbout(series: String, of source: String) -> Bool {
+        if let literal = subject.pattern?.literal, literal.utf8.elementsEqual(series.utf8) { return true }
+        // Series of response times, memory and counts too.
+        guard SeriesKind(of: series) == .data else { return false }
+        if let pattern = subject.pattern, pattern.matches(series) { return !source.isOwnSource }
+        return isAbout(source: source)
+    }
+
+    /// Whether it may be about some series of a source.
+    func mayBeAbout(source: String) -> Bool {
+        isAbout(source: source)
+            || !source.isOwnSource && subject.pattern?.mayMatch(beginning: "\(source)/") ?? false
+    }
+}
+
+extension String {
+    /// Whether it is the source that stands for an agent itself.
+    fileprivate var isOwnSource: Bool { self == EventStore.ownName || hasSuffix(".\(EventStore.ownName)") }
+}
+
 /// One test of a condition.
 struct ConditionTest: Sendable, Equatable {
     var kind: Kind
-    /// As written.
-    var text: String
 
     enum Kind: Sendable, Equatable {
         case compares(Measure, Comparison, Literal)
@@ -137,6 +195,9 @@ enum Measure: Sendable, Equatable {
         case .value, .text, .pointer, .band, .window, .over: false
         }
     }
+
+    /// Whether it is of the newest answer alone.
+    var isOfNewestAnswer: Bool { self == .status || self == .ms }
 
     /// As people write it.
     var text: String {

@@ -4,58 +4,75 @@ package import Reactor
 /// The states of conditions, computed from the lines of a feed.
 ///
 /// A pure function of its lines and times. Each condition has a state for each series that it is about, or one for a set of
-/// them (`any`, `all`). docs/conditions.md says when a test is known and what it comes to.
+/// them (`any`, `all`). docs/conditions.md says when a test is known, and its rules:
+///
+/// 1. A line sets *readings*: the verdicts of tests on what it says. The readings of a condition for one series decide, together
+///    with the state of its source, what the condition is now: it holds, does not hold, or is unknown.
+/// 2. A failure of a source makes the readings of its data unknown until new data, or status 304; a gap does so for good, and
+///    for those of requests too.
+/// 3. Only lines behind `as_of` of the newest `stats` line change the state of a source, as on a `Board`.
+/// 4. A set is judged when an answer is complete; if nothing says so, when a line of another time comes, or none for 20 ms.
 package struct ConditionBoard: Sendable {
-    // Bound: conditions of series | 100,000 of all conditions and series | further series refused, counted
+    // Bound: conditions of series, and series of which none is about | 100,000 each; a test with `over` takes the room of
+    //   ten | further series refused, counted
     private static let mostPairs = 100_000
     private static let mostNames = 100_000
 
     package let conditions: [Condition]
     /// The number of times that a series, source or agent found no room.
     package private(set) var refused = 0
-    /// The number of answers, and of failures with and without one.
+    /// The number of answers, of errors and of data lines.
     package private(set) var answers = 0
     package private(set) var errors = 0
-    /// The number of data lines.
     package private(set) var events = 0
     /// The message of the newest error.
     package private(set) var newestError: String?
+    /// Whether states follow the lines; until then these only set readings.
+    package private(set) var isJudging: Bool
 
     private var pairs: [Pair] = []
-    /// The pairs of each condition, and its common state.
+    /// The room that pairs take.
+    private var room = 0
+    /// The pairs of each condition, its common state, and how many of its pairs are met.
     private var members: [[Int]]
     private var groups: [Group]
-    /// How many of its pairs are met.
     private var met: [Int]
     private var sources: [SourceFacts] = []
     private var series: [SeriesFacts] = []
     private var sourcesByName: [Board.Name: Int] = [:]
     private var agentsByName: [Board.Name: Int] = [:]
     private var seriesByName: [Board.Name: Int] = [:]
+    /// Agents whose lines only set readings.
+    private var pastAgents: Set<String> = []
     private var deadlines = DeadlineHeap()
-    private var now: Timestamp
+    /// Nil before the first time of a feed with a past.
+    private var clock: Timestamp?
+    private var now: Timestamp { clock ?? Timestamp(microseconds: 0) }
     private var interval = Duration.seconds(10)
     private var run: String?
-    /// Readings are of the epoch in which they were made. A gap and a failure begin another one, as what came before says
-    /// nothing any more.
+    /// The last number that the newest `stats` line includes.
+    private var asOf = 0
+    /// The time of the newest numbered line that is no event: by the writer's clock, which may step.
+    private var written: Timestamp?
+    /// The number of gaps and failures so far: a reading from before one is not known any more.
     private var epoch = 1
-    /// The first epoch without a gap.
+    /// The epoch of the newest gap of any source.
     private var whole = 0
     /// The source and time of the newest data line, while sets may have to be judged because of it.
     private var newestData: (source: String?, time: Timestamp)?
-    /// Whether states follow the lines; until then these only say how things are.
-    package private(set) var isJudging: Bool
+    /// The polled sources whose answer is not complete.
+    private var halfRead: Set<Int> = []
 
     /// - Parameters:
     ///   - start: when watching begins; nil for a feed with a past, which may begin at any time.
     ///   - isJudging: whether the first lines already count; else `judge` begins it.
     package init(_ conditions: [Condition], from start: Timestamp?, isJudging: Bool) {
         self.conditions = conditions
-        now = start ?? Self.longAgo
+        self.isJudging = isJudging
+        clock = start
         members = Array(repeating: [], count: conditions.count)
         groups = Array(repeating: Group(), count: conditions.count)
         met = Array(repeating: 0, count: conditions.count)
-        self.isJudging = isJudging
         // Named sources and series may be silent from the beginning on.
         for condition in conditions where condition.mayBeSilent {
             guard let name = condition.subject.pattern?.literal else { continue }
@@ -69,6 +86,8 @@ package struct ConditionBoard: Sendable {
         }
     }
 
+    // MARK: What is known
+
     /// Whether a condition is met for a series, or for its set of series.
     package func isMet(_ condition: Int) -> Bool {
         conditions[condition].isOfSet ? groups[condition].phase.isMet : met[condition] > 0
@@ -81,76 +100,91 @@ package struct ConditionBoard: Sendable {
     package mutating func finding(of condition: Int) -> Finding? {
         let wanted: Verdict = isMet(condition) ? .holds : .doesNot
         func rank(_ pair: Pair) -> (Int, Timestamp) {
-            let isMet = pair.phase.isMet || pair.verdict == wanted
-            return (isMet ? 1 : 0, pair.readings.compactMap(\.time).max() ?? Self.longAgo)
+            let isWanted = pair.phase.isMet || pair.verdict == wanted
+            return (isWanted ? 1 : 0, pair.readings.compactMap(\.time).max() ?? Timestamp(microseconds: 0))
         }
         guard let index = members[condition].max(by: { rank(pairs[$0]) < rank(pairs[$1]) }) else { return nil }
         var next: Timestamp?
         let readings = conditions[condition].tests.enumerated().map { number, test in
-            let verdict = current(number, test, of: index, next: &next)
+            let verdict = verdict(on: number, test, of: index, next: &next)
             return (test: test, reading: pairs[index].readings[number], verdict: verdict)
         }
-        let deciding = readings.filter { $0.verdict != .holds }
-        return Finding(pairs[index], isMet(condition) || deciding.isEmpty ? readings : [deciding[0]], at: now)
+        let failing = readings.filter { $0.verdict != .holds }
+        return Finding(pairs[index], isMet(condition) || failing.isEmpty ? readings : [failing[0]], at: now)
     }
 
     /// When a state may change if no line comes; nil for never.
     package var nextDeadline: Timestamp? { isJudging ? deadlines.earliest : nil }
 
-    private static let longAgo = Timestamp(microseconds: 0)
-
     // MARK: Time
 
-    /// Lets time pass up to `time`, which is not earlier than before; changes what is due.
+    /// Lets time pass up to `time`; changes what is due.
     package mutating func advance(to time: Timestamp) {
-        defer { now = max(now, time) }
-        guard isJudging else { return }
+        if clock == nil { beginTime(at: time) }
+        guard isJudging else {
+            clock = max(now, time)
+            return
+        }
         while let due = deadlines.pop(at: time) {
-            now = max(now, due.time)
+            clock = max(now, due.time)
             let (index, kind) = due.id.quotientAndRemainder(dividingBy: 3)
             switch kind {
             case 0 where pairs[index].scheduled == due.time:
                 pairs[index].scheduled = nil
                 judge(index)
+                if conditions[pairs[index].condition].isOfSet { judgeSet(pairs[index].condition) }
             case 1 where groups[index].scheduled == due.time:
                 groups[index].scheduled = nil
-                judgeSet(index)
+                let quiet = groups[index].changed.map { $0 + Self.quiet } ?? now
+                if quiet > now { scheduleSet(index, at: quiet) } else { judgeSet(index) }
             case 2 where sources[index].scheduled == due.time:
                 sources[index].scheduled = nil
                 checkLateness(of: index)
             default: break
             }
         }
+        clock = max(now, time)
     }
 
     /// Begins to judge, by what is known now.
     package mutating func judge() {
         guard !isJudging else { return }
         isJudging = true
-        // Sources and series that were never heard of are silent from now on.
-        for index in sources.indices where sources[index].heard == Self.longAgo { sources[index].heard = now }
-        for index in series.indices where series[index].heard == Self.longAgo { series[index].heard = now }
+        beginTime(at: now)
         for index in sources.indices { checkLateness(of: index) }
         for index in pairs.indices { judge(index) }
         finish()
     }
 
-    /// Judges the sets of streams whose series have changed, as nothing more is there for now.
-    package mutating func judgeSets() {
-        newestData = nil
-        for index in groups.indices {
-            if let source = groups[index].changedBy, sources[source].rhythm == .stream { judgeSet(index) }
+    /// Sources and series that nothing has come from are silent from now on.
+    private mutating func beginTime(at time: Timestamp) {
+        clock = max(now, time)
+        for index in sources.indices where sources[index].heard == nil && isJudging { sources[index].heard = time }
+        for index in series.indices where series[index].heard == nil && isJudging { series[index].heard = time }
+        for index in pairs.indices where pairs[index].begun == nil { pairs[index].begun = time }
+        if isJudging { for index in pairs.indices { judge(index) } }
+    }
+
+    /// Has lines of an agent of a fleet, and of its sources, only set readings, or judges these from now on.
+    package mutating func setPast(_ isPast: Bool, of agent: String) {
+        guard isPast != pastAgents.contains(agent) else { return }
+        if isPast { pastAgents.insert(agent) } else { pastAgents.remove(agent) }
+        for index in sources.indices where sources[index].agent == agent {
+            sources[index].isPast = isPast
+            judgeAll(of: index)
         }
+        judgeSets()
     }
 
-    /// Judges all sets whose series have changed, as the feed has ended.
+    /// Judges all sets that have changed, as the feed has ended.
     package mutating func finish() {
-        for index in groups.indices where groups[index].changedBy != nil { judgeSet(index) }
+        halfRead = []
+        judgeSets()
     }
 
-    /// Judges the sets that a complete answer of a source has changed.
-    private mutating func judgeSets(of source: Int) {
-        for index in groups.indices where groups[index].changedBy == source { judgeSet(index) }
+    /// Judges the sets that have changed, unless the answer of one of their sources is not complete.
+    private mutating func judgeSets() {
+        for index in groups.indices where groups[index].changed != nil { judgeSet(index) }
     }
 
     // MARK: Lines
@@ -161,56 +195,116 @@ package struct ConditionBoard: Sendable {
     package mutating func apply(_ line: Line, at time: Timestamp?) {
         if let time { advance(to: time) }
         // The lines of one answer have one time.
-        if let newestData, newestData.source != line.source || newestData.time != line.time { judgeSets() }
-        let sequence = line.seq ?? 0
+        if let newest = newestData, newest.source != line.source || newest.time != line.time {
+            newestData = nil
+            judgeSets()
+        }
+        if line.isForwarded, let agent = line.agent, let index = agentsByName[Board.Name(agent)] { hear(index) }
+        let number = line.seq ?? 0
+        if number > 0, line.agent == nil {
+            if case .data = line.body {} else { written = line.time }
+        }
         switch line.body {
-        case .hello(let hello):
-            interval = hello.interval
-            if let run, run != hello.run { forgetReadings() }
-            run = hello.run
+        case .hello(let hello): begin(hello)
         case .stats(let stats):
+            asOf = stats.asOf
             for status in stats.sources { list(status) }
-        case .gap, .lost: forgetReadings()
-        case .kept(let kept): recall(kept)
-        case .data(let data):
-            events += 1
-            apply(data, line, sequence)
-            newestData = (line.source, line.time)
-        case .window(let window): apply(window, line, sequence)
-        case .latency(let sample): apply(sample, line, sequence)
-        case .error(let failure): apply(failure, line, sequence)
-        case .recovered: recover(line)
-        case .progress(let progress): apply(progress, line)
-        case .peer(let peer): apply(peer, line, sequence)
-        case .memory, .agent, .restart, .bye, .refusal, .unknown: break
+        case .gap: forget { _ in true }
+        case .lost: forget { $0.agent == line.agent }
+        case .kept(let kept): recall(kept.line)
+        default: applyOfSource(line, number)
         }
     }
 
-    private mutating func recall(_ kept: Line.Kept) {
-        var line = kept.line
-        line.seq = nil
+    private mutating func applyOfSource(_ line: Line, _ number: Int) {
+        guard let name = line.source, let source = source(named: name) else { return }
         switch line.body {
-        case .data(let data): apply(data, line, 0)
-        case .window(let window): apply(window, line, 0)
+        case .data(let data):
+            events += 1
+            if case .every = sources[source].rhythm { halfRead.insert(source) }
+            answer(source, number)
+            read(data, line, number, of: source)
+            newestData = (line.source, line.time)
+        case .window(let window): read(window, number, of: source)
+        case .latency(let sample):
+            answers += 1
+            completeAnswer(of: source)
+            if sample.status == 304 {
+                // Earlier data is as good as new, unless lines are missing.
+                sources[source].epoch = sources[source].whole
+                answer(source, number)
+                judgeAll(of: source)
+            }
+            read(sample, line, number, of: source)
+            newestData = (line.source, line.time)
+        case .error(let failure):
+            errors += 1
+            newestError = failure.message
+            completeAnswer(of: source)
+            fail(failure, line, number, source)
+            newestData = (line.source, line.time)
+        case .recovered:
+            guard number > asOf else { return }
+            hear(source)
+            sources[source].failureCode = nil
+            judgeAll(of: source)
+        case .progress(let progress):
+            if progress.items != nil || !progress.gone.isEmpty || progress.done == progress.total {
+                completeAnswer(of: source)
+            } else {
+                halfRead.insert(source)
+            }
+            answer(source, number)
+            for key in progress.gone { remove("\(name)/\(key)") }
+        case .peer(let peer): apply(peer, line, number)
+        case .memory, .agent: hear(source)
         default: break
         }
     }
 
-    /// Makes all readings unknown, because lines are missing.
-    private mutating func forgetReadings() {
+    /// The answer of a source seems complete; the line of a page may follow that says otherwise.
+    private mutating func completeAnswer(of source: Int) {
+        guard halfRead.remove(source) != nil else { return }
+        for index in groups.indices where groups[index].changed != nil && groups[index].sources.contains(source) {
+            change(set: index)
+        }
+    }
+
+    private mutating func begin(_ hello: Line.Hello) {
+        interval = hello.interval
+        if let run, run != hello.run {
+            asOf = 0
+            forget { _ in true }
+            for index in sources.indices {
+                (sources[index].failureCode, sources[index].answered, sources[index].isKnown) = (nil, nil, false)
+            }
+            for index in series.indices { (series[index].newest, series[index].window) = (nil, nil) }
+        }
+        run = hello.run
+    }
+
+    /// Makes the readings of some sources unknown, because lines are missing.
+    private mutating func forget(_ isMeant: (SourceFacts) -> Bool) {
         epoch += 1
+        for index in sources.indices where isMeant(sources[index]) {
+            (sources[index].epoch, sources[index].whole) = (epoch, epoch)
+            sources[index].times = SlidingTimes()
+        }
         whole = epoch
-        for index in sources.indices { sources[index].epoch = max(sources[index].epoch, whole) }
-        if isJudging { for index in pairs.indices { judge(index) } }
+        for index in pairs.indices where sources[pairs[index].source].whole == epoch {
+            pairs[index].begun = now
+            for number in pairs[index].sliding.indices { pairs[index].sliding[number]?.removeAll() }
+            judge(index)
+        }
     }
 
     private mutating func list(_ status: SourceStatus) {
         guard let index = source(named: status.source) else { return }
-        sources[index].rhythm = status.rhythm
-        sources[index].bands = status.bands
+        (sources[index].rhythm, sources[index].bands) = (status.rhythm, status.bands)
+        sources[index].isListed = true
         sources[index].isKnown = status.state != .starting
-        if let answered = status.answered, sources[index].answered.map({ $0 < answered }) ?? true {
-            sources[index].answered = answered
+        if let answered = status.answered {
+            sources[index].answered = max(sources[index].answered ?? answered, answered)
         }
         let code = status.state == .failing ? status.failure?.code ?? "" : nil
         if code != sources[index].failureCode {
@@ -221,202 +315,153 @@ package struct ConditionBoard: Sendable {
         checkLateness(of: index)
     }
 
-    private mutating func apply(_ data: Line.Data, _ line: Line, _ sequence: Int) {
-        guard let source = line.source.flatMap({ source(named: $0) }) else { return }
-        answer(source)
-        guard let index = series(named: data.series, of: source) else { return }
-        series[index].heard = now
-        let isNewest = series[index].newest.map { $0 <= line.time } ?? true
-        if isNewest { series[index].newest = line.time }
-        for pair in series[index].pairs {
-            pairs[pair].isGone = false
-            let condition = conditions[pairs[pair].condition]
-            for (number, test) in condition.allTests.enumerated() {
-                switch test.measure {
-                case .over:
-                    guard let value = data.value else { continue }
-                    pairs[pair].sliding[number]?.add(value, at: now)
-                    touch(number, pair, sequence)
-                case .value, .text, .pointer, .band:
-                    guard isNewest else { continue }
-                    let (verdict, value) = read(test, in: data, bands: sources[source].bands)
-                    set(verdict, value, of: number, in: pair, sequence)
-                default: break
-                }
-            }
-            judge(pair)
+    /// Reads a kept line, which says nothing of its source now.
+    private mutating func recall(_ line: Line) {
+        guard let name = line.source, let source = source(named: name) else { return }
+        let heard = min(line.time, now)
+        sources[source].heard = max(sources[source].heard ?? heard, heard)
+        switch line.body {
+        case .data(let data): read(data, line, 0, of: source)
+        case .window(let window): read(window, 0, of: source)
+        case .latency(let sample):
+            read(sample, line, 0, of: source)
+            sources[source].requested = heard
+        default: break
         }
     }
 
-    private func read(
-        _ test: ConditionTest, in data: Line.Data, bands: BandScale?
-    ) -> (verdict: Verdict, value: Reading.Value) {
-        let missing = (verdict: Verdict.unknown(.missing), value: Reading.Value.nothing)
-        switch test.measure {
-        case .value:
-            guard let value = data.value else { return missing }
-            switch test.kind {
-            case .compares(_, _, .text):
-                guard let word = data.word else { return (.unknown(.notComparable), .number(value)) }
-                return (test.judge(word), .string(word))
-            case .compares(_, let comparison, .bool(let wanted)):
-                guard let word = data.word, word == "true" || word == "false" else {
-                    return (.unknown(.notComparable), .number(value))
-                }
-                return (Verdict(((word == "true") == wanted) == (comparison == .equal)), .text(word))
-            default: return (test.judge(value), data.word.map { .string($0) } ?? .number(value))
-            }
-        case .text:
-            guard let text = data.text else { return missing }
-            // A part of the text may be what is looked for.
-            if data.truncated, case .contains(_, let part, _) = test.kind, !text.holds(part) {
-                return (.unknown(.missing), .string(text))
-            }
-            return (test.judge(text), .string(text))
-        case .band:
-            guard let value = data.value, let bands else { return missing }
-            let name = bands.bands[bands.index(of: value)].name
-            return (test.judge(name), .string(name))
-        case .pointer(let pointer):
-            guard let bytes = data.data, let document = try? JSONDocument(bytes) else { return missing }
-            let found = try? document.value(at: pointer)
-            if case .exists(_, let isNegated) = test.kind {
-                return (Verdict((found != nil) != isNegated), found.map { .json($0.minified) } ?? .nothing)
-            }
-            guard let found else { return missing }
-            return (test.judge(found), .json(found.minified))
-        default: return missing
-        }
-    }
+    // MARK: Readings
 
-    private mutating func apply(_ window: Line.Window, _ line: Line, _ sequence: Int) {
-        guard let source = line.source.flatMap({ source(named: $0) }),
-            let index = series(named: window.series, of: source)
-        else { return }
-        // A late event revises a window; only the newest one counts.
-        guard series[index].window.map({ $0 <= window.start }) ?? true else { return }
-        series[index].window = window.start
-        for pair in series[index].pairs {
-            let condition = conditions[pairs[pair].condition]
+    /// Calls `body` with each test of pairs, then judges the pairs of which one returned true.
+    private mutating func forEachTest(
+        of indices: [Int], _ body: (inout ConditionBoard, Int, Int, ConditionTest) -> Bool
+    ) {
+        for pair in indices {
             var isRead = false
-            for (number, test) in condition.allTests.enumerated() {
-                guard case .window(let part)? = test.measure else { continue }
-                let value =
-                    switch part {
-                    case .last: window.last
-                    case .min: window.min
-                    case .max: window.max
-                    case .mean: window.mean
-                    case .count: Double(window.count)
-                    }
-                set(test.judge(value), .number(value), of: number, in: pair, sequence)
-                isRead = true
+            for (number, test) in conditions[pairs[pair].condition].allTests.enumerated() {
+                if body(&self, pair, number, test) { isRead = true }
             }
             if isRead { judge(pair) }
         }
     }
 
-    private mutating func apply(_ sample: LatencySample, _ line: Line, _ sequence: Int) {
-        answers += 1
-        guard let source = line.source.flatMap({ source(named: $0) }) else { return }
-        sources[source].answerTime = line.time
-        sources[source].times.add(sample.ms, at: now)
-        if sample.status == 304 {
-            answer(source)
-            // Earlier data is as good as new, unless lines are missing.
-            sources[source].epoch = whole
-        }
-        for pair in sources[source].pairs + sources[source].seriesPairs {
-            let condition = conditions[pairs[pair].condition]
-            for (number, test) in condition.allTests.enumerated() {
-                switch test.measure {
-                case .status:
-                    let status = Double(sample.status)
-                    set(test.judge(status), .number(status), of: number, in: pair, sequence)
-                case .ms: set(test.judge(sample.ms), .number(sample.ms), of: number, in: pair, sequence)
-                case .percentile: touch(number, pair, sequence)
-                case .errors:
-                    pairs[pair].sliding[number]?.add(0, at: now)
-                    touch(number, pair, sequence)
-                default: break
-                }
+    private mutating func read(_ data: Line.Data, _ line: Line, _ sequence: Int, of source: Int) {
+        guard let index = series(named: data.series, of: source) else { return }
+        series[index].heard = max(series[index].heard ?? now, now)
+        // A step of the clock back makes newer events seem older.
+        if let newest = series[index].newest, let written, newest > written + interval { series[index].newest = nil }
+        let isNewest = series[index].newest.map { $0 <= line.time } ?? true
+        if isNewest { series[index].newest = line.time }
+        let bands = sources[source].bands
+        for pair in series[index].pairs where pairs[pair].isGone { pairs[pair].isGone = false }
+        let now = now
+        forEachTest(of: series[index].pairs) { board, pair, number, test in
+            switch test.measure {
+            case .over:
+                guard let value = data.value else { return false }
+                board.pairs[pair].sliding[number]?.add(value, at: now)
+                board.touch(number, pair, sequence)
+                return true
+            case .value, .text, .pointer, .band:
+                guard isNewest else { return false }
+                let (verdict, value) = test.read(data, bands: bands)
+                board.set(verdict, value, of: number, in: pair, sequence)
+                return true
+            default: if case .isSilent = test.kind { return true } else { return false }
             }
-            judge(pair)
         }
-        if sample.status == 304 { judgeAll(of: source) }
-        judgeSets(of: source)
     }
 
-    private mutating func apply(_ failure: Failure, _ line: Line, _ sequence: Int) {
-        errors += 1
-        newestError = failure.message
-        guard let source = line.source.flatMap({ source(named: $0) }) else { return }
-        sources[source].failureCode = failure.code.rawValue
-        sources[source].isKnown = true
+    private mutating func read(_ window: Line.Window, _ sequence: Int, of source: Int) {
+        guard let index = series(named: window.series, of: source) else { return }
+        // A late event revises a window; only the newest one counts.
+        guard series[index].window.map({ $0 <= window.start }) ?? true else { return }
+        series[index].window = window.start
+        forEachTest(of: series[index].pairs) { board, pair, number, test in
+            guard case .window(let part)? = test.measure else { return false }
+            let value = window[part]
+            board.set(test.judge(value), .number(value), of: number, in: pair, sequence)
+            return true
+        }
+    }
+
+    private mutating func read(_ sample: LatencySample, _ line: Line, _ sequence: Int, of source: Int) {
+        let now = now
+        sources[source].answerTime = line.time
+        sources[source].requested = now
+        if sources[source].hasPercentile { sources[source].times.add(sample.ms, at: now) }
+        forEachTest(of: sources[source].pairs + sources[source].seriesPairs) { board, pair, number, test in
+            switch test.measure {
+            case .status:
+                let status = Double(sample.status)
+                board.set(test.judge(status), .number(status), of: number, in: pair, sequence)
+            case .ms: board.set(test.judge(sample.ms), .number(sample.ms), of: number, in: pair, sequence)
+            case .percentile: board.touch(number, pair, sequence)
+            case .errors:
+                board.pairs[pair].sliding[number]?.add(0, at: now)
+                board.touch(number, pair, sequence)
+            default: return false
+            }
+            return true
+        }
+        checkLateness(of: source)
+    }
+
+    private mutating func fail(_ failure: Failure, _ line: Line, _ sequence: Int, _ source: Int) {
         beginEpoch(of: source)
-        let hasAnswer = sources[source].answerTime == line.time
-        for pair in sources[source].pairs + sources[source].seriesPairs where failure.endpoint != nil {
-            let condition = conditions[pairs[pair].condition]
-            for (number, test) in condition.allTests.enumerated() {
+        if sequence > asOf { (sources[source].failureCode, sources[source].isKnown) = (failure.code.rawValue, true) }
+        let (now, hasAnswer) = (now, sources[source].answerTime == line.time)
+        if failure.endpoint != nil {
+            sources[source].requested = now
+            forEachTest(of: sources[source].pairs + sources[source].seriesPairs) { board, pair, number, test in
                 switch test.measure {
-                case .status where !hasAnswer: set(.doesNot, .text("none"), of: number, in: pair, sequence)
-                case .ms where !hasAnswer: set(.unknown(.noAnswer), .nothing, of: number, in: pair, sequence)
+                case .status where !hasAnswer: board.set(.doesNot, .text("none"), of: number, in: pair, sequence)
+                case .ms where !hasAnswer: board.set(.unknown(.noAnswer), .nothing, of: number, in: pair, sequence)
                 case .errors:
                     if hasAnswer {
-                        pairs[pair].sliding[number]?.raise(by: 1, at: now)
+                        board.pairs[pair].sliding[number]?.raise(by: 1)
                     } else {
-                        pairs[pair].sliding[number]?.add(1, at: now)
+                        board.pairs[pair].sliding[number]?.add(1, at: now)
                     }
-                    touch(number, pair, sequence)
+                    board.touch(number, pair, sequence)
                 default: break
                 }
+                return false
             }
         }
         judgeAll(of: source)
-        judgeSets(of: source)
-    }
-
-    private mutating func recover(_ line: Line) {
-        guard let source = line.source.flatMap({ source(named: $0) }) else { return }
-        sources[source].failureCode = nil
-        sources[source].heard = now
-        judgeAll(of: source)
-    }
-
-    private mutating func apply(_ progress: Progress, _ line: Line) {
-        guard let name = line.source, let source = source(named: name) else { return }
-        answer(source)
-        for key in progress.gone {
-            guard let index = seriesByName[Board.Name("\(name)/\(key)")] else { continue }
-            for pair in series[index].pairs {
-                for number in pairs[pair].readings.indices where pairs[pair].readings[number].time != nil {
-                    pairs[pair].readings[number].verdict = .unknown(.missing)
-                }
-                pairs[pair].isGone = true
-                judge(pair)
-            }
-        }
-        judgeSets(of: source)
     }
 
     private mutating func apply(_ peer: Line.Peer, _ line: Line, _ sequence: Int) {
         guard let name = line.agent, let agent = agent(named: name) else { return }
         sources[agent].failureCode = ["away", "refused", "conflict"].contains(peer.state) ? peer.state : nil
         sources[agent].isKnown = true
-        if peer.state == "live", let heard = peer.heard { sources[agent].heard = now - max(.zero, line.time - heard) }
+        if let heard = peer.heard {
+            let heard = now - max(.zero, line.time - heard)
+            sources[agent].heard = max(sources[agent].heard ?? heard, heard)
+        }
         for pair in sources[agent].pairs {
             for number in pairs[pair].readings.indices { touch(number, pair, sequence) }
         }
         judgeAll(of: agent)
     }
 
-    // MARK: Readings
+    /// A complete answer no longer has a series: nothing is true of it any more.
+    private mutating func remove(_ name: String) {
+        guard let index = seriesByName[Board.Name(name)], index >= 0 else { return }
+        for pair in series[index].pairs {
+            for number in pairs[pair].readings.indices where pairs[pair].readings[number].time != nil {
+                pairs[pair].readings[number].verdict = .unknown(.missing)
+            }
+            pairs[pair].isGone = true
+            judge(pair)
+        }
+    }
 
     private mutating func set(
         _ verdict: Verdict, _ value: Reading.Value, of test: Int, in pair: Int, _ sequence: Int
     ) {
-        pairs[pair].readings[test].verdict = verdict
-        pairs[pair].readings[test].value = value
+        (pairs[pair].readings[test].verdict, pairs[pair].readings[test].value) = (verdict, value)
         touch(test, pair, sequence)
     }
 
@@ -426,17 +471,21 @@ package struct ConditionBoard: Sendable {
         pairs[pair].readings[test].epoch = epoch
     }
 
+    /// Something came from a source or agent: it is not silent.
+    private mutating func hear(_ source: Int) {
+        sources[source].heard = max(sources[source].heard ?? now, now)
+        for pair in sources[source].pairs where conditions[pairs[pair].condition].mayBeSilent { judge(pair) }
+    }
+
     /// A good answer came from a source.
-    private mutating func answer(_ source: Int) {
-        sources[source].answered = now
-        sources[source].heard = now
-        sources[source].isKnown = true
+    private mutating func answer(_ source: Int, _ number: Int) {
+        sources[source].hasAnswered = true
+        hear(source)
+        guard number > asOf else { return }
+        (sources[source].answered, sources[source].isKnown) = (now, true)
         if sources[source].isLate || sources[source].failureCode != nil {
             (sources[source].isLate, sources[source].failureCode) = (false, nil)
             judgeAll(of: source)
-        } else {
-            // It is not silent any more.
-            for pair in sources[source].pairs { judge(pair) }
         }
         checkLateness(of: source)
     }
@@ -447,10 +496,11 @@ package struct ConditionBoard: Sendable {
         sources[source].epoch = epoch
     }
 
-    /// A source that is polled is late after two and a half times the longer of its period and a window.
+    /// A polled source is late two and a half periods after its newest good answer, at least a second: what it said last may
+    /// not be true any more.
     private mutating func checkLateness(of source: Int) {
         guard case .every(let period) = sources[source].rhythm, let answered = sources[source].answered else { return }
-        let due = answered + max(period, interval) * 5 / 2
+        let due = answered + Self.patience(for: period)
         let isLate = now > due
         if isLate != sources[source].isLate {
             sources[source].isLate = isLate
@@ -460,8 +510,10 @@ package struct ConditionBoard: Sendable {
         // The moment after.
         let time = due + .microseconds(1)
         sources[source].scheduled = time
-        deadlines.insert(time, source * 3 + 2)
+        schedule(time, source * 3 + 2)
     }
+
+    private static func patience(for period: Duration) -> Duration { max(period * 5 / 2, .seconds(1)) }
 
     // MARK: Judging
 
@@ -472,35 +524,47 @@ package struct ConditionBoard: Sendable {
     }
 
     private mutating func judge(_ index: Int) {
-        guard isJudging else { return }
-        let condition = conditions[pairs[index].condition]
+        guard isJudging, !sources[pairs[index].source].isPast else { return }
+        let number = pairs[index].condition
+        let condition = conditions[number]
         var verdict = Verdict.holds
         var next: Timestamp?
-        for number in condition.tests.indices {
-            verdict = verdict.and(current(number, condition.tests[number], of: index, next: &next))
+        for (number, test) in condition.tests.enumerated() {
+            verdict = verdict.and(self.verdict(on: number, test, of: index, next: &next))
         }
-        pairs[index].verdict = verdict
-        if let end = condition.end {
-            pairs[index].ending = current(condition.tests.count, end.test, of: index, next: &next)
-        }
+        let ending = condition.end.map { self.verdict(on: condition.tests.count, $0.test, of: index, next: &next) }
         if condition.isOfSet {
-            groups[pairs[index].condition].changedBy = pairs[index].source
+            if verdict != pairs[index].verdict || ending != pairs[index].ending || pairs[index].isGone {
+                change(set: number)
+            }
         } else {
             let wasMet = pairs[index].phase.isMet
-            pairs[index].phase.step(condition, verdict, until: pairs[index].ending, at: now)
+            pairs[index].phase.step(condition, verdict, until: ending, at: now)
+            if pairs[index].isGone { pairs[index].phase = .ok }
             let isMet = pairs[index].phase.isMet
-            if isMet != wasMet { met[pairs[index].condition] += isMet ? 1 : -1 }
+            if isMet != wasMet { met[number] += isMet ? 1 : -1 }
             if let due = pairs[index].phase.deadline(of: condition), due > now { next = min(next ?? due, due) }
         }
+        (pairs[index].verdict, pairs[index].ending) = (verdict, ending)
         guard let next, next > now, pairs[index].scheduled.map({ next < $0 }) ?? true else { return }
         pairs[index].scheduled = next
-        deadlines.insert(next, index * 3)
+        schedule(next, index * 3)
     }
 
+    /// A series of a set has changed: it is judged when its answer is complete.
+    private mutating func change(set number: Int) {
+        groups[number].changed = now
+        let quiet = now + Self.quiet
+        if groups[number].scheduled.map({ quiet < $0 }) ?? true { scheduleSet(number, at: quiet) }
+    }
+
+    /// How long nothing may come before an answer counts as complete, if nothing says so.
+    private static let quiet = Duration.milliseconds(20)
+
     /// Returns the verdict on a test now; `next` becomes the time when that may change by itself, if that is earlier.
-    private mutating func current(_ number: Int, _ test: ConditionTest, of index: Int, next: inout Timestamp?)
-        -> Verdict
-    {
+    private mutating func verdict(
+        on number: Int, _ test: ConditionTest, of index: Int, next: inout Timestamp?
+    ) -> Verdict {
         let source = pairs[index].source
         switch test.kind {
         case .fails(let code):
@@ -510,7 +574,9 @@ package struct ConditionBoard: Sendable {
             pairs[index].readings[number].value = .text(Sanitizer.visible(failure, limit: 64))
             return Verdict(code == nil || code == failure)
         case .isSilent(let span):
-            let heard = pairs[index].series.map { series[$0].heard } ?? sources[source].heard
+            guard let heard = pairs[index].series.map({ series[$0].heard }) ?? sources[source].heard else {
+                return .unknown(.nothingYet)
+            }
             pairs[index].readings[number].time = heard
             if now >= heard + span { return .holds }
             next = min(next ?? heard + span, heard + span)
@@ -520,20 +586,28 @@ package struct ConditionBoard: Sendable {
         guard let measure = test.measure else { return .unknown(.nothingYet) }
         readSpan(number, test, of: index, next: &next)
         let reading = pairs[index].readings[number]
+        guard reading.time != nil else { return reading.verdict }
         if measure.isOfRequests {
-            return reading.epoch < whole && reading.time != nil ? .unknown(.gap) : reading.verdict
+            guard reading.epoch >= sources[source].whole else { return .unknown(.gap) }
+            if measure.isOfNewestAnswer, case .every(let period) = sources[source].rhythm,
+                let requested = sources[source].requested, now > requested + Self.patience(for: period)
+            {
+                return .unknown(.late)
+            }
+            return reading.verdict
         }
         if sources[source].failureCode != nil { return .unknown(.failing) }
         if sources[source].isLate { return .unknown(.late) }
         // After an outage, until data comes.
-        if reading.time != nil, reading.epoch < sources[source].epoch {
-            return .unknown(reading.epoch < whole ? .gap : .nothingYet)
+        guard reading.epoch >= sources[source].epoch else {
+            return .unknown(reading.epoch < sources[source].whole ? .gap : .nothingYet)
         }
         return reading.verdict
     }
 
     /// Reads a measure of the last time, if the test has one.
     private mutating func readSpan(_ number: Int, _ test: ConditionTest, of index: Int, next: inout Timestamp?) {
+        let now = now
         var value: Double?
         var change: Timestamp?
         if case .percentile(let percent, let span)? = test.measure {
@@ -549,7 +623,7 @@ package struct ConditionBoard: Sendable {
             case .errors: if count >= 5 { value = 100 * sliding.sum / Double(count) }
             case .over(.count, let span):
                 // Before that, some may be missing.
-                let full = pairs[index].begun + span
+                let full = (pairs[index].begun ?? now) + span
                 if now >= full { value = Double(count) } else { change = full }
             case .over(.min, _) where count >= 2: value = sliding.min
             case .over(.max, _) where count >= 2: value = sliding.max
@@ -566,32 +640,49 @@ package struct ConditionBoard: Sendable {
         pairs[index].readings[number].value = value.map { .number($0) } ?? .nothing
     }
 
-    private mutating func judgeSet(_ condition: Int) {
+    private mutating func judgeSet(_ number: Int) {
         guard isJudging else { return }
-        groups[condition].changedBy = nil
-        let line = conditions[condition]
-        let isAny = line.subject.scope == .any
-        let present = members[condition].filter { !pairs[$0].isGone }
-        let verdict = Self.common(of: present.map { pairs[$0].verdict }, any: isAny)
+        let condition = conditions[number]
+        guard groups[number].sources.isDisjoint(with: halfRead) else { return }
+        groups[number].changed = nil
+        let isAny = condition.subject.scope == .any
+        let present = members[number].filter { !pairs[$0].isGone && !sources[pairs[$0].source].isPast }
+        var verdict = Verdict.common(of: present.map { pairs[$0].verdict }, any: isAny)
+        // A source that has not answered may say something else.
+        if !isAny, verdict == .holds, isUnanswered(number) { verdict = .unknown(.nothingYet) }
         // The opposite of "any holds" is "all do not".
-        let ending = line.end.map { _ in Self.common(of: present.compactMap { pairs[$0].ending }, any: !isAny) }
-        groups[condition].phase.step(line, verdict, until: ending, at: now)
-        guard let due = groups[condition].phase.deadline(of: line), due > now,
-            groups[condition].scheduled.map({ due < $0 }) ?? true
-        else { return }
-        groups[condition].scheduled = due
-        deadlines.insert(due, condition * 3 + 1)
+        let ending = condition.end.map { _ in
+            Verdict.common(of: present.compactMap { pairs[$0].ending }, any: !isAny)
+        }
+        groups[number].phase.step(condition, verdict, until: ending, at: now)
+        guard let due = groups[number].phase.deadline(of: condition), due > now else { return }
+        if groups[number].scheduled.map({ due < $0 }) ?? true { scheduleSet(number, at: due) }
     }
 
-    private static func common(of verdicts: some Sequence<Verdict>, any: Bool) -> Verdict {
-        let decisive = Verdict(any)
-        var common: Verdict?
-        for verdict in verdicts {
-            if verdict == decisive { return decisive }
-            if case .unknown = common { continue }
-            common = verdict
+    /// Whether a listed source that the set may be about has not answered yet.
+    private func isUnanswered(_ number: Int) -> Bool {
+        sources.indices.contains { index in
+            let source = sources[index]
+            return source.isListed && !source.hasAnswered && !groups[number].sources.contains(index)
+                && agentsByName[Board.Name(source.name)] == nil && conditions[number].mayBeAbout(source: source.name)
         }
-        return common ?? .unknown(.nothingYet)
+    }
+
+    private mutating func scheduleSet(_ number: Int, at time: Timestamp) {
+        groups[number].scheduled = time
+        schedule(time, number * 3 + 1)
+    }
+
+    private mutating func schedule(_ time: Timestamp, _ id: Int) {
+        deadlines.insert(time, id)
+        // Deadlines that were replaced by earlier ones stay in the heap until they are due.
+        guard deadlines.count > 2 * (pairs.count + groups.count + sources.count) + 64 else { return }
+        var entries: [DeadlineHeap.Entry] = []
+        func add(_ time: Timestamp?, _ id: Int) { if let time { entries.append(.init(time: time, id: id)) } }
+        for index in pairs.indices { add(pairs[index].scheduled, index * 3) }
+        for index in groups.indices { add(groups[index].scheduled, index * 3 + 1) }
+        for index in sources.indices { add(sources[index].scheduled, index * 3 + 2) }
+        deadlines = DeadlineHeap(entries)
     }
 
     // MARK: Names
@@ -624,8 +715,11 @@ package struct ConditionBoard: Sendable {
             refused += 1
             return nil
         }
-        sources.append(SourceFacts(name: name, heard: now))
-        sources[sources.count - 1].epoch = whole
+        var source = SourceFacts(name: name, heard: isJudging ? clock : nil)
+        source.isPast = source.agent.map { pastAgents.contains($0) } ?? false
+        source.hasPercentile = conditions.contains(where: \.hasPercentile)
+        (source.epoch, source.whole) = (whole, whole)
+        sources.append(source)
         return sources.count - 1
     }
 
@@ -646,7 +740,7 @@ package struct ConditionBoard: Sendable {
         }
         let index = series.count
         seriesByName[Board.Name(name)] = index
-        series.append(SeriesFacts(source: source, heard: now))
+        series.append(SeriesFacts(source: source, heard: isJudging ? clock : nil))
         sources[source].series.append(index)
         for number in about {
             guard let pair = add(number, name, source: source, series: index) else { continue }
@@ -657,10 +751,6 @@ package struct ConditionBoard: Sendable {
     }
 
     private mutating func add(_ number: Int, _ name: String, source: Int, series: Int?) -> Int? {
-        guard pairs.count < Self.mostPairs else {
-            refused += 1
-            return nil
-        }
         let tests = conditions[number].allTests
         let sliding: [SlidingValues?] = tests.map { test in
             switch test.measure {
@@ -668,58 +758,32 @@ package struct ConditionBoard: Sendable {
             default: nil
             }
         }
+        let size = 1 + 10 * sliding.count { $0 != nil }
+        guard room + size <= Self.mostPairs else {
+            refused += 1
+            return nil
+        }
+        room += size
+        let index = pairs.count
         pairs.append(
             Pair(
-                condition: number, name: name, source: source, series: series, begun: now,
+                condition: number, name: name, source: source, series: series, begun: clock,
                 readings: tests.map { _ in Reading() }, sliding: sliding))
-        let index = pairs.count - 1
         members[number].append(index)
+        groups[number].sources.insert(source)
         judge(index)
         return index
     }
 }
 
-extension Condition {
-    /// The tests, then that behind `until`.
-    fileprivate var allTests: [ConditionTest] { tests + (end.map { [$0.test] } ?? []) }
-
-    fileprivate var isOfSet: Bool { subject.scope == .any || subject.scope == .all }
-
-    fileprivate var mayBeSilent: Bool {
-        allTests.contains { if case .isSilent = $0.kind { true } else { false } }
-    }
-
-    /// Whether it is about a source as such, and not about its series.
-    fileprivate var isOfSources: Bool {
-        if subject.scope == .agent { return true }
-        if subject.pattern?.holds(UInt8(ascii: "/")) ?? false { return false }
-        return allTests.allSatisfy { test in
-            switch test.kind {
-            case .fails, .isSilent: true
-            default: test.measure?.isOfRequests ?? false
-            }
+extension Line.Window {
+    fileprivate subscript(part: Measure.WindowPart) -> Double {
+        switch part {
+        case .last: last
+        case .min: min
+        case .max: max
+        case .mean: mean
+        case .count: Double(count)
         }
     }
-
-    fileprivate var looksAtRequests: Bool { allTests.contains { $0.measure?.isOfRequests ?? false } }
-
-    fileprivate func isAbout(source: String) -> Bool {
-        if let literal = subject.pattern?.literal { return literal.utf8.elementsEqual(source.utf8) }
-        // The agent's own lines are meant only where they are named.
-        guard !source.isOwnSource else { return false }
-        return subject.pattern?.matches(source) ?? true
-    }
-
-    fileprivate func isAbout(series: String, of source: String) -> Bool {
-        if let literal = subject.pattern?.literal, literal.utf8.elementsEqual(series.utf8) { return true }
-        // Series of response times, memory and counts too.
-        guard SeriesKind(of: series) == .data else { return false }
-        if let pattern = subject.pattern, pattern.matches(series) { return !source.isOwnSource }
-        return isAbout(source: source)
-    }
-}
-
-extension String {
-    /// Whether it is the source that stands for an agent itself.
-    fileprivate var isOwnSource: Bool { self == EventStore.ownName || hasSuffix(".\(EventStore.ownName)") }
 }

@@ -32,7 +32,7 @@ private struct ConditionParser {
 
     /// The durations of `for`, `over` and `silent`.
     private static let spans = Duration.milliseconds(1)...Duration.seconds(30 * 86_400)
-    private static let scopes: [String: Condition.Scope] = ["each": .each, "any": .any, "all": .all, "agent": .agent]
+    private static let scopes: [String: Condition.Scope] = ["any": .any, "all": .all, "agent": .agent]
     private static let percentiles = ["p50": 50, "p90": 90, "p95": 95, "p99": 99]
     private static let simple: [String: Measure] = [
         "value": .value, "text": .text, "band": .band, "status": .status, "ms": .ms,
@@ -78,8 +78,13 @@ private struct ConditionParser {
         }
         if let token { throw unexpected(token) }
         let text = text(from: 0, to: tokens.count)
-        return Condition(
+        let condition = Condition(
             text: text, name: name ?? text, subject: subject, tests: tests, hold: hold, end: ending)
+        if condition.isOfSources, let name = condition.literalSubject, SeriesKind(of: name) != .data {
+            let source = name.split(separator: ":").last ?? ""
+            throw ConditionFault("such a test is of a source; write \(source) in front of it", in: line, at: 0)
+        }
+        return condition
     }
 
     /// The text of the tokens with these indices.
@@ -152,9 +157,8 @@ private struct ConditionParser {
     // MARK: Tests
 
     private mutating func test(ofAgent: Bool) throws(ConditionFault) -> ConditionTest {
-        let first = index
         let kind = try kind(ofAgent: ofAgent)
-        let test = ConditionTest(kind: kind, text: text(from: first, to: index))
+        let test = ConditionTest(kind: kind)
         measure = test.measure ?? measure
         return test
     }

@@ -49,14 +49,13 @@ struct ConditionScanner {
 
     private mutating func next() throws(ConditionFault) -> Token? {
         while let byte, Self.isBlank(byte) { offset += 1 }
-        guard let byte else { return nil }
+        guard byte != nil else { return nil }
         let start = offset
         if let comparison = try comparison() { return Token(kind: .comparison(comparison), range: start..<offset) }
         var parts: [Part] = []
-        while let byte = self.byte, !Self.isBlank(byte), !Self.isSign(byte) {
+        while let byte, !Self.isBlank(byte), !Self.isSign(byte) {
             parts.append(byte == UInt8(ascii: "\"") ? try string() : plain())
         }
-        _ = byte
         return Token(kind: .word(parts), range: start..<offset)
     }
 

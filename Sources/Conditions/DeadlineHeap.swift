@@ -9,6 +9,8 @@ struct DeadlineHeap: Sendable {
 
     private var heap: [Entry] = []
 
+    init(_ entries: [Entry] = []) { for entry in entries { insert(entry.time, entry.id) } }
+
     var earliest: Timestamp? { heap.first?.time }
     var count: Int { heap.count }
 

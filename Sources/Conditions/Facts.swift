@@ -4,38 +4,53 @@ internal import Reactor
 /// The state of a source, or of an agent of a fleet.
 struct SourceFacts: Sendable {
     let name: String
-    /// Its conditions that are not about one of its series.
+    /// The agent that a fleet's source belongs to, if its name is one of those.
+    let agent: String?
+    /// The conditions of the source itself, and those of its series that look at its requests too.
     var pairs: [Int] = []
-    /// Those of its series that look at its requests too.
     var seriesPairs: [Int] = []
-    /// Its series that some condition looks at.
+    /// Its series that some condition is about.
     var series: [Int] = []
+    /// The code of its newest error while it fails.
     var failureCode: String?
-    /// When it last failed or recovered; nil while that is unknown.
+    /// Whether it is known if it fails.
     var isKnown = false
+    /// Whether a `stats` line names it, and whether something good has come from it.
+    var isListed = false
+    var hasAnswered = false
+    /// Whether its lines only set readings.
+    var isPast = false
     var rhythm = Rhythm.stream
     var bands: BandScale?
     var isLate = false
     /// The time of its last good answer.
     var answered: Timestamp?
-    /// When something last came from it.
-    var heard: Timestamp
+    /// The time of its last request that has ended.
+    var requested: Timestamp?
+    /// When something last came from it; nil if nothing has, and it is not waited for.
+    var heard: Timestamp?
     /// The time of its newest `latency` line, as written: the error of the same answer has the same.
     var answerTime: Timestamp?
     var times = SlidingTimes()
-    /// Readings of its data from before are unknown; see `ConditionBoard.epoch`.
+    var hasPercentile = false
+    /// Readings of its data from earlier epochs are unknown; readings of its requests from before `whole`.
     var epoch = 0
+    var whole = 0
     /// The earliest deadline in the heap.
     var scheduled: Timestamp?
 
-    init(name: String, heard: Timestamp) { (self.name, self.heard) = (name, heard) }
+    init(name: String, heard: Timestamp?) {
+        (self.name, self.heard) = (name, heard)
+        let dot = name.utf8.firstIndex(of: UInt8(ascii: "."))
+        agent = dot.map { String(name[..<$0]) }
+    }
 }
 
 /// The state of a series.
 struct SeriesFacts: Sendable {
     let source: Int
     var pairs: [Int] = []
-    var heard: Timestamp
+    var heard: Timestamp?
     /// The time of its newest event, and the start of its newest window.
     var newest: Timestamp?
     var window: Timestamp?
@@ -49,13 +64,14 @@ struct Pair: Sendable {
     let source: Int
     /// Nil for a condition of the source itself.
     let series: Int?
-    let begun: Timestamp
+    /// The time from which on no line is missing; nil before the first time.
+    var begun: Timestamp?
     /// Of each test, then of that behind `until`.
     var readings: [Reading]
     /// The values of tests that look at the last time; nil for the others.
     var sliding: [SlidingValues?]
     var phase = Phase.ok
-    /// Of all tests, and of that behind `until`, as they last came to.
+    /// The newest verdict on all tests, and on that behind `until`.
     var verdict = Verdict.unknown(.nothingYet)
     var ending: Verdict?
     /// Whether a complete answer did not have the series.
@@ -65,9 +81,10 @@ struct Pair: Sendable {
 
 /// The common state of the series that `any` or `all` is about.
 struct Group: Sendable {
-    var members: [Int] = []
+    /// The sources of its series.
+    var sources: Set<Int> = []
     var phase = Phase.ok
-    /// The source whose data has changed it last, since it was judged.
-    var changedBy: Int?
+    /// When a series has changed last, since it was judged.
+    var changed: Timestamp?
     var scheduled: Timestamp?
 }

@@ -13,8 +13,9 @@ package struct Finding: Sendable {
     package let sequence: Int
     private let isOfSeries: Bool
 
-    /// Whether a line is one of that series, source or agent.
+    /// Whether a line is the one that says so, or else one of that series, source or agent.
     package func isAbout(_ line: Line) -> Bool {
+        if sequence > 0, line.seq == sequence { return true }
         if isOfSeries, case .data(let data) = line.body { return data.series == name }
         return !isOfSeries && (line.source == name || line.agent == name)
     }

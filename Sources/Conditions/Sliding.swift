@@ -50,11 +50,17 @@ struct SlidingValues: Sendable {
         buckets[index].max = Swift.max(buckets[index].max, value)
     }
 
-    /// Adds to the sum of the values, without another value.
-    mutating func raise(by value: Double, at time: Timestamp) {
-        advance(to: time)
-        buckets[index(newest)].sum += value
+    /// Adds to the newest value.
+    mutating func raise(by value: Double) {
+        guard !buckets.isEmpty,
+            let newest = (0..<Self.count).first(where: { buckets[index(self.newest - Int64($0))].count > 0 })
+        else {
+            return
+        }
+        buckets[index(self.newest - Int64(newest))].sum += value
     }
+
+    mutating func removeAll() { buckets = [] }
 
     var count: Int { buckets.reduce(0) { $0 + $1.count } }
     var min: Double { buckets.reduce(.infinity) { Swift.min($0, $1.min) } }

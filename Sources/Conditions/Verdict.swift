@@ -20,6 +20,18 @@ enum Verdict: Sendable, Equatable {
     }
 }
 
+extension Verdict {
+    /// The verdict on a set of series.
+    ///
+    /// - Parameter any: whether one of them is enough, else all must hold.
+    static func common(of verdicts: [Verdict], any: Bool) -> Verdict {
+        let decisive = Verdict(any)
+        if verdicts.contains(decisive) { return decisive }
+        return verdicts.first { if case .unknown = $0 { true } else { false } } ?? verdicts.first
+            ?? .unknown(.nothingYet)
+    }
+}
+
 /// Why a test cannot be judged.
 package enum Doubt: String, Sendable, Equatable {
     case nothingYet = "nothing came yet"
@@ -73,6 +85,46 @@ struct Reading: Sendable, Equatable {
 }
 
 extension ConditionTest {
+    /// Reads the measure of a data line, and compares it.
+    func read(_ data: Line.Data, bands: BandScale?) -> (verdict: Verdict, value: Reading.Value) {
+        let missing = (verdict: Verdict.unknown(.missing), value: Reading.Value.nothing)
+        switch measure {
+        case .value:
+            guard let value = data.value else { return missing }
+            switch kind {
+            case .compares(_, _, .text):
+                guard let word = data.word else { return (.unknown(.notComparable), .number(value)) }
+                return (judge(word), .string(word))
+            case .compares(_, let comparison, .bool(let wanted)):
+                guard let word = data.word, word == "true" || word == "false" else {
+                    return (.unknown(.notComparable), .number(value))
+                }
+                return (Verdict(((word == "true") == wanted) == (comparison == .equal)), .text(word))
+            default: return (judge(value), data.word.map { .string($0) } ?? .number(value))
+            }
+        case .text:
+            guard let text = data.text else { return missing }
+            // The part that was cut off may contain it.
+            if data.truncated, case .contains(_, let part, _) = kind, !text.holds(part) {
+                return (.unknown(.missing), .string(text))
+            }
+            return (judge(text), .string(text))
+        case .band:
+            guard let value = data.value, let bands else { return missing }
+            let name = bands.bands[bands.index(of: value)].name
+            return (judge(name), .string(name))
+        case .pointer(let pointer):
+            guard let bytes = data.data, let document = try? JSONDocument(bytes) else { return missing }
+            let found = try? document.value(at: pointer)
+            if case .exists(_, let isNegated) = kind {
+                return (Verdict((found != nil) != isNegated), found.map { .json($0.minified) } ?? .nothing)
+            }
+            guard let found else { return missing }
+            return (judge(found), .json(found.minified))
+        default: return missing
+        }
+    }
+
     /// Compares a number.
     func judge(_ number: Double) -> Verdict {
         switch kind {

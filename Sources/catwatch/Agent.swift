@@ -604,14 +604,13 @@ actor Agent {
 
     /// Prints how the waiting ended; returns the exit status.
     private func end(_ waiting: WaitOutput, by stop: Stop) async -> Int32 {
-        let outcome = await waiting.outcome
-        var status = (outcome ?? .ended).rawValue
+        var status = await (waiting.outcome ?? .ended).rawValue
         var signal: String?
-        if case .signal(let number) = stop, outcome == nil || outcome == .ended {
-            (status, signal) = (Self.status(of: number), SignalName.text(number))
-        }
+        // Not even if the lines that were left have met it: nobody who presses Ctrl-C wants to go on.
+        if case .signal(let number) = stop { (status, signal) = (Self.status(of: number), SignalName.text(number)) }
         do {
             try await waiting.print(
+                isStopped: signal != nil,
                 to: { [platform] _ throws(SystemError) in try platform.openStandard(STDOUT_FILENO) },
                 isTerminal: platform.outputIsTerminal)
         } catch {

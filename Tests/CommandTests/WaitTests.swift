@@ -139,9 +139,38 @@ import Testing
             ending.errors == ["catwatch: \(name) after 2.5 s: job /n is 2, 1.3 s ago; 2 answers"], "\(ending.errors)")
     }
 
+    /// Two moments of a recording between two lines: the first one decides.
+    @Test(arguments: [["--for", "a > 5 for 10s"], ["--for", "a > 5 for 10s", "--fail", "a > 5 for 20s"]])
+    func looksAtEachMomentOfARecording(_ arguments: [String]) async throws {
+        let folder = try TemporaryFolder()
+        var lines = [
+            #"{"type":"hello","time":"2026-01-01T00:00:00.000000Z","format":1,"run":"r","filtered":false,"interval_s":10,"history_s":120,"first_seq":1,"next_seq":1,"host":{},"app":{}}"#,
+            #"{"type":"stats","time":"2026-01-01T00:00:00.000000Z","as_of":0,"endpoints":[],"sources":[]}"#,
+        ]
+        for (number, value) in [6, 3].enumerated() {
+            lines.append(
+                #"{"seq":\#(number + 1),"time":"2026-01-01T00:0\#(number):00.000000Z","type":"x","source":"a","series":"a","value":\#(value)}"#
+            )
+        }
+        try folder.write(lines.joined(separator: "\n") + "\n", to: "rec.ndjson")
+        let ending = try await Self.wait(["--replay", folder.path("rec.ndjson")] + arguments) { _ in (200, "") }
+        #expect(ending.status == 0, "\(ending.errors)")
+    }
+
     @Test func isQuietIfAsked() async throws {
         let ending = try await Self.wait([Self.job, "--for", "/n > 1", "-q"]) { Self.state($0, doneFrom: 1) }
         #expect(ending.status == 0 && ending.output.count == 1 && ending.errors.isEmpty)
+    }
+
+    /// The lines that are left are not looked at: nobody who presses Ctrl-C wants to go on.
+    @Test func isNotMetBehindASignal() async throws {
+        let ending = try await Self.wait(["-", "--for", "value = 5000"]) { _ in
+            (200, "")
+        } meanwhile: { process, loop in
+            for number in 1...5_000 { try await process.write("\(number)") }
+            process.signal(SIGINT)
+        }
+        #expect(ending.status == 130 || ending.output.count == 1 && ending.status == 0)
     }
 
     // MARK: Attached

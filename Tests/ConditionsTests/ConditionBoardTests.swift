@@ -214,11 +214,36 @@ import Testing
     @Test func doesNotKnowTheDataOfALateSource() throws {
         var stage = try ConditionStage("> 10 for 30s", sources: [Self.polled])
         try stage.value("a", 1, 11)
-        stage.pass(to: 60)
+        stage.pass(to: 26)
+        #expect(!stage.isMet)
+        stage.pass(to: 31)
         #expect(!stage.isMet)
         #expect(stage.finding == "a value was 11, but the source is late")
         try stage.value("a", 61, 12)
         #expect(stage.isMet)
+    }
+
+    /// A server that hangs after one answer is not well for ten seconds.
+    @Test func doesNotKnowTheStatusWithoutFurtherAnswers() throws {
+        var stage = try ConditionStage("a status = 200 for 10s", sources: [#""source":"a","state":"ok","every_s":1"#])
+        try stage.latency("a", 1)
+        stage.pass(to: 12)
+        #expect(!stage.isMet)
+        #expect(stage.finding == "a status was 200, but the source is late")
+        for second in 20...31 { try stage.latency("a", Double(second)) }
+        #expect(stage.isMet)
+    }
+
+    @Test func knowsAnyAndOfTestsWhenOneDoesNotHold() throws {
+        var stage = try ConditionStage("/a > 1 and /b > 1")
+        try stage.data("a", 1, #""data":{"a":2,"b":2}"#)
+        #expect(stage.isMet)
+        try stage.data("a", 2, #""data":{"b":2}"#)
+        #expect(stage.isMet, "unknown and true is unknown")
+        try stage.data("a", 3, #""data":{"b":1}"#)
+        #expect(!stage.isMet)
+        try stage.data("a", 4, #""data":{"a":2}"#)
+        #expect(!stage.isMet, "true and unknown is unknown")
     }
 
     @Test func measuresTheResponseTimesOfALastTime() throws {
@@ -231,6 +256,7 @@ import Testing
         #expect(stage.finding == "a p50 over 10s: there are too few values")
         try stage.latency("a", 14, ms: 60)
         #expect(!stage.isMet)
+        #expect(stage.finding == "a p50 over 10s is 50")
     }
 
     /// The last good answer says nothing while there are none.
@@ -270,6 +296,26 @@ import Testing
         #expect(stage.isMet)
         stage.pass(to: 66)
         #expect(stage.isMet, "too few are left to say that it is over")
+    }
+
+    @Test func needsEnoughAnswersForAPercentile() throws {
+        var stage = try ConditionStage("a p95 over 1h > 0", "a p99 over 1h > 0")
+        for count in 1...100 {
+            try stage.latency("a", Double(count), ms: Double(count))
+            #expect(stage.isMet == (count >= 20) && stage.board.isMet(1) == (count >= 100))
+        }
+        #expect(stage.finding == "a p95 over 1h is 95")
+    }
+
+    @Test func forgetsWhatIsOlderThanItsTime() throws {
+        var values = SlidingValues(of: .seconds(60))
+        values.add(7, at: ConditionStage.start)
+        values.advance(to: ConditionStage.start + .seconds(59))
+        #expect(values.count == 1 && values.max == 7 && values.min == 7)
+        values.advance(to: ConditionStage.start + .seconds(120))
+        #expect(values.count == 0 && values.nextLoss == nil)
+        values.add(8, at: ConditionStage.start + .seconds(179))
+        #expect(values.count == 1 && values.sum == 8)
     }
 
     // MARK: The last time
@@ -363,13 +409,17 @@ import Testing
         #expect(!stage.isMet, "another room may follow")
         try stage.value("rooms/b", 2, 15)
         try stage.latency("rooms", 2)
+        stage.pass(to: 2.03)
         #expect(!stage.isMet && !stage.board.isMet(1))
         try stage.value("rooms/a", 12, 5)
         try stage.value("rooms/b", 12, 6)
         try stage.latency("rooms", 12)
+        #expect(!stage.isMet, "it may have been a page")
+        stage.pass(to: 12.03)
         #expect(stage.isMet)
         try stage.value("rooms/b", 22, 21)
         try stage.latency("rooms", 22)
+        try stage.latency("other", 22.001)
         #expect(!stage.isMet && stage.board.isMet(1))
     }
 
@@ -381,8 +431,51 @@ import Testing
         try stage.value("rooms/a", 1, 5)
         try stage.latency("b", 1)
         try stage.error("b", 1)
+        stage.pass(to: 2)
         #expect(!stage.isMet)
+        try stage.latency("rooms", 2)
+        stage.pass(to: 2.03)
+        #expect(stage.isMet)
+    }
+
+    /// Each page has an answer of its own.
+    @Test func waitsForTheLastPage() throws {
+        var stage = try ConditionStage("all breeds/* < 10", sources: [#""source":"breeds","state":"ok","every_s":10"#])
+        for page in 1...3 {
+            let second = Double(page)
+            try stage.value("breeds/\(page)", second, 5)
+            try stage.latency("breeds", second)
+            try stage.send(second, "progress", "breeds", #""done":\#(page),"total":3,"page":\#(page)"#)
+            stage.pass(to: second + 0.5)
+            #expect(stage.isMet == (page == 3))
+        }
+    }
+
+    /// All of several sources: one that has not answered yet may say no.
+    @Test func waitsForSourcesThatHaveNotAnswered() throws {
+        let sources = ["a", "b", "catwatch"].map { #""source":"\#($0)","state":"starting","every_s":2"# }
+        var stage = try ConditionStage("all * < 10", "all b*/* < 10", "any * < 10", sources: sources)
+        try stage.value("a", 1, 5)
+        try stage.latency("a", 1)
+        try stage.error("b", 1)
+        stage.pass(to: 1.5)
+        #expect(!stage.isMet && !stage.board.isMet(1) && stage.board.isMet(2))
+        try stage.value("b/x", 2, 5)
+        try stage.latency("b", 2)
+        stage.pass(to: 2.5)
+        #expect(stage.isMet && stage.board.isMet(1))
+    }
+
+    /// The lines of a set need not come for it to be judged.
+    @Test func judgesASetWhenItsSeriesAreSilent() throws {
+        var stage = try ConditionStage(
+            "all rooms/* silent 30s", sources: [#""source":"rooms","state":"ok","every_s":10"#])
+        try stage.value("rooms/a", 1, 5)
+        try stage.value("rooms/b", 1, 5)
         try stage.latency("rooms", 1)
+        stage.pass(to: 30.9)
+        #expect(!stage.isMet)
+        stage.pass(to: 31)
         #expect(stage.isMet)
     }
 
@@ -391,10 +484,17 @@ import Testing
         try stage.value("s/a", 1, 1)
         #expect(!stage.isMet)
         try stage.value("s/b", 1, 0)
-        stage.pass(to: 1)
+        stage.pass(to: 1.02)
         #expect(!stage.isMet)
         try stage.value("s/b", 2, 1)
-        stage.pass(to: 2)
+        stage.pass(to: 2.019)
+        #expect(!stage.isMet)
+        try stage.value("s/b", 2.019, 0)
+        #expect(stage.isMet, "a line of another time comes behind")
+        stage.pass(to: 2.05)
+        #expect(!stage.isMet)
+        try stage.value("s/b", 3, 1)
+        stage.pass(to: 3.05)
         #expect(stage.isMet)
     }
 
@@ -402,12 +502,13 @@ import Testing
         var stage = try ConditionStage("all rooms/* < 10")
         try stage.value("rooms/a", 1, 5)
         try stage.value("rooms/b", 1, 15)
-        stage.pass(to: 1)
+        stage.pass(to: 1.5)
         #expect(!stage.isMet)
         try stage.send(2, "progress", "rooms", #""done":1,"page":1,"items":1,"gone":["b"]"#)
+        stage.pass(to: 2.5)
         #expect(stage.isMet)
         try stage.value("rooms/b", 3, 15)
-        stage.pass(to: 3)
+        stage.pass(to: 3.5)
         #expect(!stage.isMet)
     }
 
@@ -415,13 +516,21 @@ import Testing
         var stage = try ConditionStage("any s/* > 10 until < 5")
         try stage.value("s/a", 1, 11)
         try stage.value("s/b", 1, 1)
-        stage.pass(to: 1)
+        stage.pass(to: 1.5)
         #expect(stage.isMet)
         try stage.value("s/a", 2, 6)
-        stage.pass(to: 2)
+        stage.pass(to: 2.5)
         #expect(stage.isMet, "not all are below 5")
         try stage.value("s/a", 3, 4)
-        stage.pass(to: 3)
+        stage.pass(to: 3.5)
+        #expect(!stage.isMet)
+    }
+
+    @Test func isNotMetForASeriesThatIsGone() throws {
+        var stage = try ConditionStage("rooms > 10")
+        try stage.value("rooms/a", 1, 15)
+        #expect(stage.isMet)
+        try stage.send(2, "progress", "rooms", #""done":0,"page":1,"items":0,"gone":["a"]"#)
         #expect(!stage.isMet)
     }
 
@@ -465,9 +574,76 @@ import Testing
     }
 
     @Test func countsKeptLines() throws {
-        var stage = try ConditionStage("> 10", isJudging: false)
+        var stage = try ConditionStage("> 10", "a status = 200", isJudging: false)
+        try stage.kept(#"{"seq":0,"time":"\#(stage.time)","type":"x","source":"a","series":"a","value":11}"#)
+        try stage.kept(
+            #"{"seq":0,"time":"\#(stage.time)","type":"latency","source":"a","endpoint":"GET http://h/","status":200,"ms":1,"dns_ms":0,"connect_ms":0,"tls_ms":0,"wait_ms":0,"receive_ms":0,"bytes":0,"reused":true,"late_ms":0}"#
+        )
+        stage.judge()
+        #expect(stage.isMet && stage.board.isMet(1))
+    }
+
+    /// A source that fails according to `stats` does not answer because its last good line is kept.
+    @Test func knowsByAKeptLineNothingOfTheSource() throws {
+        var stage = try ConditionStage(
+            "> 10", "a fails", sources: [#""source":"a","state":"failing","code":"dns","message":"m""#],
+            isJudging: false)
         try stage.kept(#"{"seq":0,"time":"\#(stage.time)","type":"x","source":"a","series":"a","value":11}"#)
         stage.judge()
+        #expect(!stage.isMet && stage.board.isMet(1))
+        try stage.recovered("a", 1)
+        try stage.latency("a", 1, status: 304)
+        #expect(stage.isMet && !stage.board.isMet(1))
+    }
+
+    /// `stats` is newer than the lines that are replayed behind it.
+    @Test func goesByStatsBehindOlderLines() throws {
+        var stage = try ConditionStage("a fails", "> 10", isJudging: false)
+        try stage.greet([#""source":"a","state":"failing","code":"dns","message":"m""#], asOf: 2)
+        try stage.value("a", 1, 11)
+        try stage.latency("a", 1)
+        stage.judge()
+        #expect(stage.isMet && !stage.board.isMet(1))
+        try stage.value("a", 2, 12)
+        #expect(!stage.isMet && stage.board.isMet(1))
+    }
+
+    /// A recording begins at any time, and so does silence.
+    @Test func countsSilenceFromTheBeginningOfARecording() throws {
+        var stage = try ConditionStage("rooms silent 1m", "rooms silent 1m and count over 30s < 1", hasPast: true)
+        try stage.value("other", 1_000, 1)
+        stage.pass(to: 1_059.9)
+        #expect(!stage.isMet)
+        stage.pass(to: 1_060)
+        #expect(stage.isMet)
+    }
+
+    @Test func beginsToCountAnewBehindAGap() throws {
+        var stage = try ConditionStage("count over 1m < 3", "a errors over 1m < 50%")
+        for second in 1...10 {
+            try stage.value("a", Double(second), 1)
+            try stage.latency("a", Double(second))
+        }
+        stage.pass(to: 60.9)
+        #expect(!stage.isMet && stage.board.isMet(1))
+        try stage.gap()
+        try stage.value("a", 61, 1)
+        #expect(!stage.isMet)
+        stage.pass(to: 120)
+        #expect(!stage.isMet)
+        stage.pass(to: 121)
+        #expect(stage.isMet)
+    }
+
+    @Test func takesAStepOfTheClockBackForNoOlderEvent() throws {
+        var stage = try ConditionStage("> 10")
+        try stage.data("a", 4_000, #""value":1"#)
+        try stage.latency("a", 4_000)
+        try stage.send(
+            4_001, "agent", "catwatch",
+            #""events":1,"readers":1,"gaps":0,"late":0,"series":1,"refused_series":0,"loop_lag_ms":0,"cpu_ms":1,"outputs":[]"#,
+            time: 401)
+        try stage.data("a", 4_002, #""value":11"#, time: 402)
         #expect(stage.isMet)
     }
 
@@ -475,23 +651,40 @@ import Testing
 
     @Test func knowsAgents() throws {
         var stage = try ConditionStage("agent web1 silent 30s", "agent * fails")
-        func peer(_ second: Double, _ state: String, heard: Double) throws {
-            try stage.send(
-                second, "peer", "web1",
-                #""state":"\#(state)","since":"\#(stage.time)","heard":"\#((ConditionStage.start + .seconds(heard)).text)","lost":0,"agent":"web1""#
-            )
-        }
-        try peer(1, "live", heard: 1)
-        stage.pass(to: 20)
-        try peer(20, "live", heard: 20)
-        stage.pass(to: 49)
+        try stage.peer("web1", 1, "live", heard: 1)
+        // An agent that is well is told of once a minute, its lines come all the time.
+        for second in stride(from: 5.0, through: 55, by: 10) { try stage.forwarded("web1", "a", second, 1) }
+        stage.pass(to: 84.9)
         #expect(!stage.isMet && !stage.board.isMet(1))
-        try peer(49, "away", heard: 20)
-        #expect(stage.board.isMet(1))
-        stage.pass(to: 50)
+        stage.pass(to: 85)
         #expect(stage.isMet)
-        try peer(60, "live", heard: 60)
+        try stage.peer("web1", 86, "away", heard: 55)
+        #expect(stage.board.isMet(1) && stage.isMet)
+        try stage.peer("web1", 100, "live", heard: 100)
         #expect(!stage.isMet && !stage.board.isMet(1))
+    }
+
+    @Test func judgesTheLinesOfAnAgentOnceTheyAreNew() throws {
+        var stage = try ConditionStage("* > 10")
+        stage.board.setPast(true, of: "web1")
+        try stage.forwarded("web1", "a", 1, 11)
+        try stage.forwarded("web1", "b", 1, 1)
+        #expect(!stage.isMet)
+        try stage.forwarded("web1", "a", 2, 9)
+        stage.board.setPast(false, of: "web1")
+        #expect(!stage.isMet, "only its newest line counts")
+        try stage.forwarded("web1", "b", 3, 11)
+        #expect(stage.isMet)
+    }
+
+    /// The lines that one agent lost say nothing of others.
+    @Test func forgetsOnlyTheAgentThatLostLines() throws {
+        var stage = try ConditionStage("web1.a > 10 for 5s", "web2.a > 10 for 5s")
+        try stage.forwarded("web1", "a", 1, 11)
+        try stage.forwarded("web2", "a", 1, 11)
+        try stage.send(2, "lost", "web1", #""from":3,"to":4,"agent":"web1","origin_run":"o""#)
+        stage.pass(to: 10)
+        #expect(!stage.isMet && stage.board.isMet(1))
     }
 
     // MARK: Bounds
@@ -525,7 +718,7 @@ import Testing
                 case 4: try stage.latency(source, second, status: pick([200, 304, 500]), ms: Double(random.next() % 9))
                 case 5: try stage.error(source, second)
                 case 6: try stage.recovered(source, second)
-                case 7: try stage.gap()
+                case 7 where random.next() % 4 == 0: try stage.gap()
                 default: stage.pass(to: second)
                 }
                 for number in 0..<2 where stage.board.isMet(number) {

@@ -17,13 +17,13 @@ import Testing
         #expect(condition.hold == .seconds(120))
         #expect(
             condition.tests == [
-                ConditionTest(kind: .compares(.value, .greater, .number(1_000)), text: "> 1000"),
-                ConditionTest(kind: .compares(.ms, .less, .number(500)), text: "ms < 0.5s"),
+                ConditionTest(kind: .compares(.value, .greater, .number(1_000))),
+                ConditionTest(kind: .compares(.ms, .less, .number(500))),
             ])
         #expect(
             condition.end
                 == .init(
-                    test: ConditionTest(kind: .compares(.ms, .less, .number(800)), text: "< 800"), hold: .seconds(10)))
+                    test: ConditionTest(kind: .compares(.ms, .less, .number(800))), hold: .seconds(10)))
     }
 
     @Test func isItsOwnNameWithoutOne() throws {
@@ -106,11 +106,13 @@ import Testing
         ("last over 5m > 3", 6, "'last' has no 'over'"), ("agent web1 > 3", 12, "an agent 'fails'"),
         ("agent > 3", 7, "stands an agent"), ("any > 3", 5, "stands a source"), ("in 5", 4, "stands a range"),
         ("in 5..1", 4, "ends before it begins"), ("band in 1..2", 9, "band is no number"),
-        ("value contains \"x\"", 16, "value is no text"), ("contains \"x\"", 10, "value is no text; write text contains"),
+        ("value contains \"x\"", 16, "value is no text"),
+        ("contains \"x\"", 10, "value is no text; write text contains"),
         ("fact statsu = 200", 6, "did you mean 'status'?"), ("> 1 fro 5m", 5, "did you mean 'for'?"),
         ("> 1 for 5m and < 2", 12, "the order is"), ("/a exsts", 4, "is compared"), ("not > 1", 5, "behind 'not'"),
         ("text contains \"\"", 15, "every text contains nothing"), ("a:b > 1", 1, "stands in quotes"),
         ("for > 1", 1, "stands in quotes: \"for\""),
+        ("\"latency:fact\" silent 5s", 1, "write fact in front of it"),
     ])
     func saysWhatIsWrongAndWhere(_ line: String, _ column: Int, _ message: String) {
         do {

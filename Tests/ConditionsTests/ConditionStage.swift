@@ -9,11 +9,13 @@ struct ConditionStage {
     static let start = Timestamp(seconds: 1_780_000_000)
 
     var board: ConditionBoard
+    private let hasPast: Bool
     private var sequence = 0
     private var now = start
 
     /// - Parameter sources: the members of each object of `sources` in the first `stats`.
     init(_ lines: String..., sources: [String] = [], isJudging: Bool = true, hasPast: Bool = false) throws {
+        self.hasPast = hasPast
         board = ConditionBoard(
             try lines.map { try Condition($0) }, from: hasPast ? nil : Self.start, isJudging: isJudging)
         try greet(sources)
@@ -26,19 +28,20 @@ struct ConditionStage {
         mutating get { board.finding(of: 0).map { "\($0.name) \($0.text)" } }
     }
 
-    mutating func greet(run: String = "r", _ sources: [String]) throws {
+    /// - Parameter asOf: the last number that `stats` includes; nil for that of the newest line.
+    mutating func greet(run: String = "r", _ sources: [String], asOf: Int? = nil) throws {
         try send(
             #"{"type":"hello","time":"\#(time)","format":1,"run":"\#(run)","filtered":false,"interval_s":10,"history_s":120,"first_seq":1,"next_seq":1,"host":{"name":"h","device":"","os":"","kernel":"","arch":""},"app":{"name":"catwatch","version":"0.1.0","started":"\#(time)"}}"#
         )
         let list = sources.map { "{\($0)}" }.joined(separator: ",")
-        try send(#"{"type":"stats","time":"\#(time)","as_of":\#(sequence),"endpoints":[],"sources":[\#(list)]}"#)
+        try send(
+            #"{"type":"stats","time":"\#(time)","as_of":\#(asOf ?? sequence),"endpoints":[],"sources":[\#(list)]}"#)
     }
 
     /// Lets time pass until so many seconds after the beginning.
     mutating func pass(to seconds: Double) {
         now = Self.start + .seconds(seconds)
         board.advance(to: now)
-        board.judgeSets()
     }
 
     /// Sends a data line of a source, or of one of its series, at a time.
@@ -93,13 +96,27 @@ struct ConditionStage {
 
     mutating func judge() { board.judge() }
 
+    mutating func peer(_ agent: String, _ second: Double, _ state: String, heard: Double) throws {
+        let heard = (Self.start + .seconds(heard)).text
+        try send(
+            second, "peer", agent,
+            #""state":"\#(state)","since":"\#(heard)","heard":"\#(heard)","lost":0,"agent":"\#(agent)""#)
+    }
+
+    /// Sends a data line of an agent of a fleet.
+    mutating func forwarded(_ agent: String, _ source: String, _ seconds: Double, _ value: Double) throws {
+        try send(
+            seconds, "x", "\(agent).\(source)",
+            #""series":"\#(agent).\#(source)","value":\#(value),"agent":"\#(agent)","origin_run":"o","origin_seq":1"#)
+    }
+
     /// The time of the feed, as lines write it.
     var time: String { now.text }
 
     private mutating func send(_ line: String) throws {
         let decoded = try LineDecoder.decode(Array(line.utf8)[...])
         if case .unknown = decoded.body { Issue.record("no line of the format: \(line)") }
-        board.apply(decoded, at: now)
+        board.apply(decoded, at: hasPast && decoded.seq == nil ? nil : now)
     }
 }
 

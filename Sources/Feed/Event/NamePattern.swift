@@ -34,8 +34,16 @@ package struct NamePattern: Sendable, Equatable {
     /// The only name that matches; nil for a pattern with `*`.
     package var literal: String? { pieces.count == 1 ? pieces[0] : nil }
 
-    /// Whether a piece of its text contains this byte.
-    package func holds(_ byte: UInt8) -> Bool { pieces.contains { $0.utf8.contains(byte) } }
+    /// Whether its text contains this byte.
+    package func contains(_ byte: UInt8) -> Bool { pieces.contains { $0.utf8.contains(byte) } }
+
+    /// Whether a name that begins like this may match.
+    package func mayMatch(beginning: String) -> Bool {
+        if pieces.count > 1, pieces[0].utf8.count < beginning.utf8.count {
+            return beginning.utf8.starts(with: pieces[0].utf8)
+        }
+        return pieces[0].utf8.starts(with: beginning.utf8)
+    }
 
     package func matches(_ name: UnsafeRawBufferPointer) -> Bool {
         let (first, last) = (pieces[0].utf8, pieces[pieces.count - 1].utf8)

@@ -1,4 +1,5 @@
 internal import Conditions
+internal import Inputs
 internal import Journal
 internal import Reactor
 
@@ -127,13 +128,15 @@ extension Command {
     ) throws(UsageError) -> Command {
         var line = try ParsedArguments(words, of: .wait, environment: environment)
         if let request = line.request { return request }
-        let options = try watched(&line, load: load, isThere: isThere)
+        var options = try watched(&line, load: load, isThere: isThere)
         try options.placing { () throws(UsageError) in try check(options, environment: environment) }
+        // Nobody looks at it.
+        if !options.values.isSaid(SettingTable.rows.speed) { options.values.set(\.speed, .most) }
         let rows = SettingTable.rows
         guard !options[\.waitFor].isEmpty else {
             throw UsageError("wait needs \(rows.waitFor.flag) LINE, such as \(rows.waitFor.flag) 'status = 200'")
         }
-        if options[\.since] != nil, !options.isRelay {
+        if options[\.since] != nil, options[\.attach].isEmpty, options[\.replay] == nil {
             throw UsageError("says nothing without --attach or --replay", option: rows.since.flag)
         }
         return .wait(options)

@@ -22,9 +22,9 @@ actor WaitOutput {
 
     /// How the lines of the feed relate to the time of this process.
     enum Origin: Sendable {
-        /// They come from this agent's sources: all of them count.
+        /// They come from this agent's sources.
         case sources
-        /// They come from other agents, which have a past: it says how things are, but what it says does not count.
+        /// They come from another agent, or from several. Lines from before we came set values, but are not judged.
         case agent, fleet
         /// They are a recording, with its own time.
         case recording
@@ -33,7 +33,6 @@ actor WaitOutput {
     private let store: EventStore
     private let notices: Notices
     private let loop: EventLoop
-    private let wall: any WallClock
     private let origin: Origin
     /// With a past, the time from which on it counts.
     private let since: Timestamp?
@@ -49,27 +48,41 @@ actor WaitOutput {
     private let wanted: Int
     private let begun: LoopInstant
     private var ended: LoopInstant?
-    /// The feed's time at a time of the loop: no step of a clock changes what passes from there on.
+    /// The feed's time at one time of the loop. From there on the loop's clock counts, which neither steps nor sleeps.
     private var base: (time: Timestamp, at: LoopInstant)
-    /// Whether what comes is new.
+    /// Whether lines come as they are written.
     private var isLive: Bool
-    private var hasBegun = false
+    /// The agents of a fleet whose older lines have come, and those of which they come.
+    private var agents: [String: NewLines] = [:]
+    private var seen: Set<String> = []
+    /// The feed's run; nil before it begins.
+    private var run: String?
     private var isConnected = true
     /// The end of the lines that were there in the beginning.
     private var past = 0
     private var lastSequence = 0
+    /// When the status line is due.
+    private var statusDue: LoopInstant
     /// The line that decided.
     private var decisive: [UInt8]?
     private(set) var outcome: Outcome?
     private let news: Wakeup
 
     private static let statusPause = Duration.milliseconds(500)
+    /// How long the lines of an agent count as old that come by a broker, which does not say which are.
+    private static let backlog = Duration.seconds(2)
+
+    /// The lines of an agent that are new.
+    private enum NewLines {
+        case since(number: Int)
+        case after(LoopInstant)
+    }
 
     init(
         _ options: Options, _ origin: Origin, store: EventStore, notices: Notices, in platform: Platform
     ) {
         (self.store, self.notices, self.origin) = (store, notices, origin)
-        (loop, wall) = (platform.loop, platform.wall)
+        loop = platform.loop
         (limit, isAny) = (options[\.within], options[\.waitAny])
         isQuiet = options.verbosity == .quiet
         let size = platform.screenSize
@@ -79,11 +92,13 @@ actor WaitOutput {
         let (start, time) = (platform.loop.clock.now, platform.wall.now)
         begun = start
         base = (time, start)
+        statusDue = start
         wanted = options[\.waitFor].count
-        isLive = origin == .sources
+        let isLive = origin == .sources || origin == .fleet
+        self.isLive = isLive
         board = ConditionBoard(
-            options[\.waitFor] + options[\.waitFail], from: origin == .sources ? time : nil,
-            isJudging: origin == .sources || origin == .recording && options[\.since] == nil)
+            options[\.waitFor] + options[\.waitFail], from: isLive ? time : nil,
+            isJudging: isLive || origin == .recording && options[\.since] == nil)
         news = Wakeup(loop: loop)
     }
 
@@ -102,13 +117,14 @@ actor WaitOutput {
 
     /// Prints the line that decided it.
     ///
+    /// - Parameter isStopped: whether a signal came before.
     /// - Throws: `SystemError` when it cannot be written.
     func print(
-        to open: @Sendable (EventLoop) throws(SystemError) -> any ByteStream, isTerminal: Bool
+        isStopped: Bool, to open: @Sendable (EventLoop) throws(SystemError) -> any ByteStream, isTerminal: Bool
     ) async throws {
         let stream = try open(loop)
         defer { stream.close() }
-        guard outcome == .met || outcome == .failed, let line = decisive ?? newestLine else { return }
+        guard !isStopped, outcome == .met || outcome == .failed, let line = decisive ?? newestLine else { return }
         let text = line + [UInt8(ascii: "\n")]
         try await stream.write(all: isTerminal ? text.withUnsafeBytes { TerminalEscaper.escaped($0) ?? text } : text)
     }
@@ -146,8 +162,11 @@ actor WaitOutput {
             if outcome == nil { rest() }
             if outcome == nil, loop.clock.now >= end { decide(.timeUp) }
             guard outcome == nil else { return }
-            if let columns { await notices.show(status(columns: columns() - 1)) }
-            try await news.wait(until: min(end, nextDeadline ?? end, nextStatus ?? end))
+            if let columns, loop.clock.now >= statusDue {
+                await notices.show(status(columns: columns() - 1))
+                statusDue = loop.clock.now.advanced(by: Self.statusPause)
+            }
+            try await news.wait(until: min(end, nextDeadline ?? end, columns == nil ? end : statusDue))
         }
     }
 
@@ -155,7 +174,7 @@ actor WaitOutput {
         guard let piece = delivery.piece else { return }
         try await apply(piece.withUnsafeBytes { Array($0) })
         guard case .end = delivery, outcome == nil else { return }
-        if !isLive, origin != .recording { goLive() }
+        if !isLive, isCaughtUp { goLive() }
         board.finish()
         judge()
         if outcome == nil { decide(.ended) }
@@ -175,17 +194,69 @@ actor WaitOutput {
 
     private func apply(_ bytes: Bytes) {
         guard let line = try? LineDecoder.decode(bytes) else { return }
-        if case .hello(let hello) = line.body {
-            if !hasBegun {
-                past = hello.nextSeq - 1
-                if origin == .agent { base = (line.time, loop.clock.now) }
-            }
-            hasBegun = true
+        switch line.body {
+        case .hello(let hello):
+            if !isLive { past = hello.nextSeq - 1 }
+            if hello.run != run { lastSequence = 0 }
+            run = hello.run
+        case .gap(let gap): lastSequence = gap.to
+        default: lastSequence = line.seq ?? lastSequence
         }
-        lastSequence = line.seq ?? lastSequence
-        if !isLive, let since, line.seq != nil, line.time >= since { board.judge() }
-        board.apply(line, at: time(of: line))
+        let time = time(of: line)
+        if !isLive, let since, line.seq != nil, line.time >= since {
+            if let time { board.advance(to: time) }
+            board.judge()
+        }
+        sortOut(line)
+        if let time { pass(to: time) }
+        guard outcome == nil else { return }
+        board.apply(line, at: time)
         judge(line.seq == nil ? nil : bytes)
+    }
+
+    /// Lets the board judge the lines of an agent of a fleet once they are new.
+    private func sortOut(_ line: Line) {
+        var (line, isOwn) = (line, line.isForwarded)
+        if case .kept(let kept) = line.body { (line, isOwn) = (kept.line, kept.line.agent != nil) }
+        guard origin == .fleet, isOwn, let agent = line.agent else { return }
+        let isSince = since.map { line.seq != nil && line.time >= $0 } ?? false
+        board.setPast(!isSince && !areNew(linesFrom: line.seq ?? 0, of: agent), of: agent)
+    }
+
+    /// Whether the lines of an agent of a fleet are new from this number on.
+    private func areNew(linesFrom number: Int, of agent: String) -> Bool {
+        switch agents[agent] {
+        case .since(let first): return number >= first
+        case .after(let time): return loop.clock.now >= time
+        case nil:
+            switch store.assumeIsolated({ $0.isReplayed(agent: agent) }) {
+            case true?:
+                // All that is in the log by now came with the replay.
+                let first = store.assumeIsolated { $0.nextSequence }
+                agents[agent] = .since(number: first)
+            case false?: break
+            case nil: agents[agent] = .after(loop.clock.now.advanced(by: Self.backlog))
+            }
+            seen.insert(agent)
+            return false
+        }
+    }
+
+    /// Judges the agents whose older lines have all come.
+    private func judgeAgents() {
+        for agent in seen where areNew(linesFrom: lastSequence + 1, of: agent) {
+            seen.remove(agent)
+            board.setPast(false, of: agent)
+        }
+    }
+
+    /// Lets time pass, and looks at the states at each moment when one of them changes.
+    private func pass(to time: Timestamp) {
+        while outcome == nil, let due = board.nextDeadline, due <= time {
+            board.advance(to: due)
+            judge()
+        }
+        if outcome == nil { board.advance(to: time) }
     }
 
     /// The time at which a line counts; nil if it says nothing of that.
@@ -208,27 +279,22 @@ actor WaitOutput {
     /// There is nothing more to read for now.
     private func rest() {
         if !isLive, isCaughtUp { goLive() }
-        board.judgeSets()
-        if isLive, isConnected { board.advance(to: now) }
+        judgeAgents()
+        if isLive, isConnected { pass(to: now) }
         judge()
     }
 
     private func goLive() {
         isLive = true
-        board.advance(to: now)
+        // From now on by the clock of the agent, which may be another than ours.
+        base = (store.assumeIsolated { $0.feedTime }, loop.clock.now)
+        pass(to: now)
         board.judge()
     }
 
     /// Whether everything that was there in the beginning is read.
     private var isCaughtUp: Bool {
-        guard hasBegun, lastSequence >= past, store.assumeIsolated({ $0.areAgentsReplayed }) else { return false }
-        switch origin {
-        case .sources, .agent: return true
-        case .recording: return false
-        case .fleet:
-            return store.assumeIsolated { $0.sourceStates }
-                .allSatisfy { $0.source == EventStore.ownName || $0.state != .starting }
-        }
+        origin == .agent && run != nil && lastSequence >= past && store.assumeIsolated { $0.areAgentsReplayed }
     }
 
     /// Decides if it is time to.
@@ -262,8 +328,11 @@ actor WaitOutput {
 
     /// The loop's time when something may change without a line.
     private var nextDeadline: LoopInstant? {
-        guard isLive, isConnected, let deadline = board.nextDeadline else { return nil }
-        return loop.clock.now.advanced(by: max(.zero, deadline - now))
+        var next: LoopInstant?
+        for agent in seen { if case .after(let time) = agents[agent] { next = min(next ?? time, time) } }
+        guard isLive, isConnected, let deadline = board.nextDeadline else { return next }
+        let due = loop.clock.now.advanced(by: max(.zero, deadline - now))
+        return min(next ?? due, due)
     }
 
     // MARK: Words
@@ -276,7 +345,7 @@ actor WaitOutput {
             piece.withUnsafeBytes { bytes in
                 bytes.forEachLine { line in
                     guard let decoded = try? LineDecoder.decode(Array(line)[...]), case .kept(let kept) = decoded.body,
-                        kept.line.seq == finding.sequence || newest == nil && finding.isAbout(kept.line)
+                        newest == nil || kept.line.seq == finding.sequence, finding.isAbout(kept.line)
                     else { return }
                     newest = Array(kept.bytes)
                 }
@@ -304,7 +373,8 @@ actor WaitOutput {
             }
             let name = Sanitizer.visible(finding.name, limit: 80)
             guard outcome == .met || outcome == .failed else {
-                let age = finding.time.map { ", \(max(.zero, now - $0).shortText) ago" } ?? ""
+                let age =
+                    origin == .recording ? "" : finding.time.map { ", \(max(.zero, now - $0).shortText) ago" } ?? ""
                 return "\(name) \(finding.text)\(age)"
             }
             return "\(name) \(finding.text)\(finding.sequence > 0 ? " (line \(finding.sequence))" : "")"
@@ -329,7 +399,7 @@ actor WaitOutput {
     func sentence(signal: String?) -> String? {
         guard !isQuiet else { return nil }
         let elapsed = begun.duration(to: ended ?? loop.clock.now).shortText
-        if let signal, outcome == nil || outcome == .ended { return "\(signal) after \(elapsed): \(counts)" }
+        if let signal { return "\(signal) after \(elapsed): \(counts)" }
         switch outcome {
         case .met: return "met after \(elapsed): \(state)"
         case .failed: return "failed after \(elapsed): \(state)"
@@ -337,8 +407,6 @@ actor WaitOutput {
         case .ended, nil: return "ended after \(elapsed), and not met: \(counts)"
         }
     }
-
-    private var nextStatus: LoopInstant? { columns.map { _ in loop.clock.now.advanced(by: Self.statusPause) } }
 
     private func status(columns: Int) -> String {
         let elapsed = Duration.seconds(begun.duration(to: loop.clock.now).components.seconds).shortText

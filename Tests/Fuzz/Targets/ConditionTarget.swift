@@ -17,10 +17,11 @@ enum ConditionTarget: FuzzTarget {
                 guard let line = try? LineDecoder.decode(bytes) else { continue }
                 time = time + .milliseconds(choice * 100)
                 board.apply(line, at: choice & 4 == 0 ? time : max(time, line.time))
-                if choice & 8 == 0 { board.judgeSets() }
+                if choice & 8 == 0 { board.setPast(choice & 16 == 0, of: line.agent ?? "a") }
             }
             board.judge()
             board.advance(to: time + .seconds(100))
+            board.finish()
             precondition(board.finding(of: 0) != nil || !board.isMet(0), "it is met by nothing")
         } catch {
             precondition(
