@@ -157,6 +157,19 @@ import Testing
         #expect(ending.status == 0, "\(ending.errors)")
     }
 
+    @Test func exitsAtOnceWithTheSameStatus() async throws {
+        let ending = try await withLoop(virtual: true) { loop in
+            let machine = SimulatedMachine(on: loop) { _, _ in HTTPAnswer(status: 200, body: []) }
+            let process = SimulatedProcess(on: machine, seed: 3)
+            async let status = process.run(["wait", Self.job, "--for", "/n > 0"])
+            try await loop.sleep(for: .seconds(1))
+            process.signal(SIGINT)
+            process.signal(SIGINT)
+            return try await (status, process.exited)
+        }
+        #expect(ending.0 == 130 && ending.1 == 130)
+    }
+
     @Test func isQuietIfAsked() async throws {
         let ending = try await Self.wait([Self.job, "--for", "/n > 1", "-q"]) { Self.state($0, doneFrom: 1) }
         #expect(ending.status == 0 && ending.output.count == 1 && ending.errors.isEmpty)
@@ -226,32 +239,45 @@ import Testing
         #expect(held.status == 0 && held.took < .seconds(1))
     }
 
-    /// Nothing held while nobody could tell; the lines of that time come first.
-    @Test func beginsNoTimeAnewWhenTheAgentIsBack() async throws {
-        let ending = try await withLoop(virtual: true) { loop in
+    /// Waits for ten seconds of the value 1, of which an agent tells that is out of reach from 5 s to 20 s.
+    private static func interrupted(meanwhile line: String?) async throws -> Ending {
+        try await withLoop(virtual: true) { loop in
             let machine = SimulatedMachine(on: loop) { _, _ in HTTPAnswer(status: 500, body: []) }
             let agent = SimulatedProcess(on: machine, seed: 5)
             async let agentStatus = agent.run(["-", "--listen=/feed.sock"])
             try await loop.sleep(for: .seconds(1))
             try await agent.write("1")
             let process = SimulatedProcess(on: machine, seed: 6)
+            let begun = loop.clock.now
             async let status = process.run(
-                ["wait", "--attach=/feed.sock", "--for", "value = 1 for 10s", "--within", "40s"])
+                ["wait", "--attach=/feed.sock", "--for", "value = 1 for 10s", "--within", "50s"])
             try await loop.sleep(for: .seconds(5))
             process.isCutOff = true
             process.breakConnections()
-            try await loop.sleep(for: .seconds(3))
-            try await agent.write("2")
-            try await loop.sleep(for: .seconds(12))
+            try await loop.sleep(for: .seconds(5))
+            if let line { try await agent.write(line) }
+            try await loop.sleep(for: .seconds(10))
             process.isCutOff = false
             let ending = try await Ending(
-                status: status, output: process.output, errors: process.errors, took: .zero)
+                status: status, output: process.output, errors: process.errors,
+                took: begun.duration(to: loop.clock.now))
             agent.signal(SIGTERM)
             _ = try await agentStatus
             return ending
         }
-        #expect(ending.status == 124, "\(ending.errors)")
-        #expect(ending.errors.last?.holds("stdin value is 2, ") == true, "\(ending.errors)")
+    }
+
+    /// Nothing holds while nobody can tell; the lines of that time come first.
+    @Test func countsNoTimeWithoutTheAgent() async throws {
+        let changed = try await Self.interrupted(meanwhile: "2")
+        #expect(changed.status == 124, "\(changed.errors)")
+        #expect(changed.errors.last?.holds("stdin value is 2, ") == true, "\(changed.errors)")
+        let same = try await Self.interrupted(meanwhile: nil)
+        #expect(same.status == 0, "\(same.errors)")
+        // 5 s with the agent, 15 s without, up to 30 s until the next try, and 5 s with it.
+        #expect(same.took >= .seconds(25), "\(same.took)")
+        let sentence = same.errors.last { $0.holds("met after") }
+        #expect(sentence != nil)
     }
 
     /// Nothing is silent because the agent that would tell is gone.

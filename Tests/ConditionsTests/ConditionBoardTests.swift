@@ -53,8 +53,19 @@ import Testing
         stage.pass(to: 20)
         #expect(stage.isMet)
         try stage.value("a", 21, 7)
+        stage.pass(to: 25.9)
+        #expect(stage.isMet, "its end begins anew")
         stage.pass(to: 26)
         #expect(!stage.isMet)
+    }
+
+    /// Each deadline counts at its own time, however late it is looked at.
+    @Test func takesDeadlinesInTheirOrder() throws {
+        var stage = try ConditionStage("a silent 10s for 10s")
+        stage.pass(to: 19.9)
+        #expect(!stage.isMet)
+        stage.pass(to: 25)
+        #expect(stage.isMet)
     }
 
     /// A sensor that falls silent neither clears an alarm nor sets the clock back.
@@ -594,6 +605,17 @@ import Testing
         try stage.recovered("a", 1)
         try stage.latency("a", 1, status: 304)
         #expect(stage.isMet && !stage.board.isMet(1))
+    }
+
+    @Test func knowsNothingOfTheDataBehindAnOutageThatStatsTellsOf() throws {
+        var stage = try ConditionStage("> 10 for 5s")
+        try stage.value("a", 1, 11)
+        try stage.greet([#""source":"a","state":"failing","code":"dns","message":"m""#])
+        try stage.recovered("a", 2)
+        stage.pass(to: 20)
+        #expect(!stage.isMet)
+        try stage.value("a", 21, 12)
+        #expect(stage.isMet)
     }
 
     /// `stats` is newer than the lines that are replayed behind it.
