@@ -274,10 +274,80 @@ import Testing
         #expect(changed.errors.last?.holds("stdin value is 2, ") == true, "\(changed.errors)")
         let same = try await Self.interrupted(meanwhile: nil)
         #expect(same.status == 0, "\(same.errors)")
-        // 5 s with the agent, 15 s without, up to 30 s until the next try, and 5 s with it.
-        #expect(same.took >= .seconds(25), "\(same.took)")
+        // 5 s with the agent, 15 s and 9 s until the next try without, and 5 s with it.
+        #expect(same.took > .seconds(33) && same.took < .seconds(35), "\(same.took)")
         let sentence = same.errors.last { $0.holds("met after") }
         #expect(sentence != nil)
+    }
+
+    /// Waits for an agent whose clock is a year behind, and whose older lines, three of one source, come one a second.
+    private static func slow(_ arguments: [String]) async throws -> Ending {
+        func time(_ second: Int) -> String { "2026-01-01T00:00:0\(second).000000Z" }
+        let greeting = [
+            #"{"type":"hello","time":"\#(time(4))","format":1,"run":"r","filtered":false,"interval_s":10,"history_s":120,"first_seq":1,"next_seq":4,"host":{},"app":{}}"#,
+            #"{"type":"stats","time":"\#(time(4))","as_of":3,"endpoints":[],"sources":[{"source":"s","state":"ok"}]}"#,
+        ]
+        let lines = (1...3).map { second in
+            #"{"seq":\#(second),"time":"\#(time(second))","type":"x","source":"s","series":"s","value":\#(second)}"#
+        }
+        return try await withLoop(virtual: true) { loop in
+            let machine = SimulatedMachine(on: loop)
+            let listener = machine.listen(at: "/feed.sock")
+            let process = SimulatedProcess(on: machine, seed: 6)
+            async let status = process.run(["wait", "--attach=/feed.sock"] + arguments)
+            let stream = try await listener.accept()
+            let begun = loop.clock.now
+            for line in [greeting.joined(separator: "\n")] + lines {
+                try await stream.write(all: Array("\(line)\n".utf8))
+                try await loop.sleep(for: .seconds(1))
+            }
+            return try await Ending(
+                status: status, output: process.output, errors: process.errors,
+                took: begun.duration(to: loop.clock.now))
+        }
+    }
+
+    @Test func readsAllOfThePastBeforeItJudges() async throws {
+        let older = try await Self.slow(["--for", "s = 1", "--within", "9s"])
+        #expect(older.status == 124, "\(older.errors)")
+        let newest = try await Self.slow(["--for", "s = 3", "--within", "9s"])
+        #expect(newest.status == 0, "\(newest.errors)")
+    }
+
+    @Test func goesByTheClockOfTheAgent() async throws {
+        let ending = try await Self.slow(["--for", "s silent 5s", "--within", "20s"])
+        #expect(ending.status == 0, "\(ending.errors)")
+        // Its newest line came after 3 s and was as old then as its clock says.
+        #expect(ending.took > .seconds(6) && ending.took < .seconds(9), "\(ending.took)")
+    }
+
+    @Test func countsOfEachAgentOfAFleetTheNewestLineAndNoOlderOne() async throws {
+        func wait(_ line: String) async throws -> Int32 {
+            try await withLoop(virtual: true) { loop in
+                let machine = SimulatedMachine(on: loop)
+                let agents = ["a", "b"].map { ($0, SimulatedProcess(on: machine, seed: UInt64($0.utf8.count))) }
+                return try await withThrowingTaskGroup(of: Int32?.self) { group in
+                    for (name, agent) in agents {
+                        group.addTask {
+                            _ = try await agent.run(["-", "--listen=/\(name).sock"])
+                            return nil
+                        }
+                    }
+                    try await loop.sleep(for: .seconds(1))
+                    for value in 1...3 { for (_, agent) in agents { try await agent.write("\(value)") } }
+                    try await loop.sleep(for: .seconds(1))
+                    let process = SimulatedProcess(on: machine, seed: 9)
+                    let status = try await process.run(
+                        ["wait", "--attach=/a.sock", "--attach=/b.sock", "--for", line, "--within", "5s"])
+                    for (_, agent) in agents { agent.signal(SIGTERM) }
+                    while (try await group.next()) != nil {}
+                    return status
+                }
+            }
+        }
+        #expect(try await wait("b.stdin = 3") == 0)
+        #expect(try await wait("b.stdin = 2") == 124)
+        #expect(try await wait("all * > 2") == 0)
     }
 
     /// Nothing is silent because the agent that would tell is gone.

@@ -255,6 +255,8 @@ import Testing
         #expect(!stage.isMet)
         try stage.data("a", 4, #""data":{"a":2}"#)
         #expect(!stage.isMet, "true and unknown is unknown")
+        try stage.data("a", 5, #""data":{"b":2}"#)
+        #expect(!stage.isMet, "in either order")
     }
 
     @Test func measuresTheResponseTimesOfALastTime() throws {
@@ -628,6 +630,13 @@ import Testing
         #expect(stage.isMet && !stage.board.isMet(1))
         try stage.value("a", 2, 12)
         #expect(!stage.isMet && stage.board.isMet(1))
+        var other = try ConditionStage("a fails", "b fails", isJudging: false)
+        try other.greet(
+            [#""source":"a","state":"ok""#, #""source":"b","state":"failing","code":"dns","message":"m""#], asOf: 2)
+        try other.error("a", 1)
+        try other.recovered("b", 1)
+        other.judge()
+        #expect(!other.isMet && other.board.isMet(1))
     }
 
     /// A recording begins at any time, and so does silence.
@@ -655,6 +664,16 @@ import Testing
         #expect(!stage.isMet)
         stage.pass(to: 121)
         #expect(stage.isMet)
+    }
+
+    @Test func forgetsTheValuesOfALastTimeBehindAGap() throws {
+        var stage = try ConditionStage("mean over 1m > 10 until > 100")
+        try stage.value("a", 1, 8)
+        try stage.value("a", 2, 8)
+        try stage.gap()
+        try stage.value("a", 3, 20)
+        try stage.value("a", 4, 20)
+        #expect(stage.finding == "a mean over 1m is 20")
     }
 
     @Test func takesAStepOfTheClockBackForNoOlderEvent() throws {
@@ -697,6 +716,12 @@ import Testing
         #expect(!stage.isMet, "only its newest line counts")
         try stage.forwarded("web1", "b", 3, 11)
         #expect(stage.isMet)
+        var other = try ConditionStage("web2.a > 10")
+        other.board.setPast(true, of: "web2")
+        try other.forwarded("web2", "a", 4, 11)
+        #expect(!other.isMet)
+        other.board.setPast(false, of: "web2")
+        #expect(other.isMet)
     }
 
     /// The lines that one agent lost say nothing of others.
