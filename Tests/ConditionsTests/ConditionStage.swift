@@ -38,9 +38,14 @@ struct ConditionStage {
             #"{"type":"stats","time":"\#(time)","as_of":\#(asOf ?? sequence),"endpoints":[],"sources":[\#(list)]}"#)
     }
 
+    /// To the microsecond.
+    private static func time(_ seconds: Double) -> Timestamp {
+        start + .microseconds(Int64((seconds * 1_000_000).rounded()))
+    }
+
     /// Lets time pass until so many seconds after the beginning.
     mutating func pass(to seconds: Double) {
-        now = Self.start + .seconds(seconds)
+        now = Self.time(seconds)
         board.advance(to: now)
     }
 
@@ -77,9 +82,9 @@ struct ConditionStage {
     mutating func send(
         _ seconds: Double, _ type: String, _ source: String, _ members: String, time: Double? = nil
     ) throws {
-        now = Self.start + .seconds(seconds)
+        now = Self.time(seconds)
         sequence += 1
-        let written = time.map { Self.start + .seconds($0) } ?? now
+        let written = time.map { Self.time($0) } ?? now
         try send(
             #"{"seq":\#(sequence),"time":"\#(written.text)","type":"\#(type)","source":"\#(source)",\#(members)}"#)
     }

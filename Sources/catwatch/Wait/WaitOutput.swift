@@ -92,7 +92,7 @@ actor WaitOutput {
         let (start, time) = (platform.loop.clock.now, platform.wall.now)
         begun = start
         base = (time, start)
-        statusDue = start
+        statusDue = start.advanced(by: Self.statusPause)
         wanted = options[\.waitFor].count
         let isLive = origin == .sources || origin == .fleet
         self.isLive = isLive
@@ -374,7 +374,7 @@ actor WaitOutput {
             let name = Sanitizer.visible(finding.name, limit: 80)
             guard outcome == .met || outcome == .failed else {
                 let age =
-                    origin == .recording ? "" : finding.time.map { ", \(max(.zero, now - $0).shortText) ago" } ?? ""
+                    origin == .recording ? "" : finding.time.map { ", \(Self.seconds(now - $0)) ago" } ?? ""
                 return "\(name) \(finding.text)\(age)"
             }
             return "\(name) \(finding.text)\(finding.sequence > 0 ? " (line \(finding.sequence))" : "")"
@@ -408,9 +408,15 @@ actor WaitOutput {
         }
     }
 
+    /// A duration to a tenth of a second, at least 0.1 s.
+    private static func seconds(_ duration: Duration) -> String {
+        let tenths = max(1, Int((duration / .milliseconds(100)).rounded()))
+        return tenths % 10 == 0 ? "\(tenths / 10) s" : "\(tenths / 10).\(tenths % 10) s"
+    }
+
     private func status(columns: Int) -> String {
-        let elapsed = Duration.seconds(begun.duration(to: loop.clock.now).components.seconds).shortText
-        let text = "waiting \(elapsed) of \(DurationText.format(limit)): \(counts)"
+        let elapsed = begun.duration(to: loop.clock.now).components.seconds
+        let text = "waiting \(elapsed) s of \(DurationText.format(limit)): \(counts)"
         guard text.unicodeScalars.count > columns else { return text }
         return String(String.UnicodeScalarView(text.unicodeScalars.prefix(max(0, columns - 1)))) + "…"
     }
