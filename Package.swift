@@ -99,7 +99,7 @@ let package = Package(
 
         module("Reactor", ["CLinux"]),
         module("Feed", ["Reactor"], quick),
-        module("Conditions", ["Feed", "Reactor"], quick),
+        module("Conditions", ["Feed", "Reactor"], small + quick),
         module("WebSocket", ["CCrypto"], small),
         module("Journal", ["Feed", "Reactor", "CSQLite"], small),
         module("Nats", ["Feed", "Reactor", "CNATS", "CCrypto"], small),

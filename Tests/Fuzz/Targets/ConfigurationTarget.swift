@@ -7,7 +7,7 @@ enum ConfigurationTarget: FuzzTarget {
         let text = ConfigText(name: "f", bytes: Array(input))
         do throws(UsageError) {
             let command = try Command.parse(["check"], load: { (_) throws(UsageError) in text })
-            guard case .check(let options, _, _) = command else { preconditionFailure("another command") }
+            guard case .check(let options) = command else { preconditionFailure("another command") }
             _ = options.resolvedHistory
         } catch {
             CommandTarget.check(error)
