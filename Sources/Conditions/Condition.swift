@@ -52,6 +52,9 @@ package struct Condition: Sendable, Equatable {
     /// The name of the only series or source that it is about, if the line says it.
     package var literalSubject: String? { subject.scope == .agent ? nil : subject.pattern?.literal }
 
+    /// Whether it is about agents of a fleet.
+    package var isAboutAgents: Bool { subject.scope == .agent }
+
     /// Whether the line leaves out what it is about.
     package var isAboutAll: Bool { subject.pattern == nil }
 }
@@ -101,9 +104,14 @@ extension Condition {
     }
 }
 
+extension Condition {
+    /// Whether it may be about some source of an agent.
+    func mayBeAbout(agent: String) -> Bool { subject.pattern?.mayMatch(beginning: "\(agent).") ?? true }
+}
+
 extension String {
     /// Whether it is the source that stands for an agent itself.
-    fileprivate var isOwnSource: Bool { self == EventStore.ownName || hasSuffix(".\(EventStore.ownName)") }
+    var isOwnSource: Bool { self == EventStore.ownName || hasSuffix(".\(EventStore.ownName)") }
 }
 
 /// One test of a condition.

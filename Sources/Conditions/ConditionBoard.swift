@@ -11,7 +11,7 @@ package import Reactor
 /// 2. A failure of a source makes the readings of its data unknown until new data, or status 304; a gap does so for good, and
 ///    for those of requests too.
 /// 3. Only lines behind `as_of` of the newest `stats` line change the state of a source, as on a `Board`.
-/// 4. A set is judged when an answer is complete; if nothing says so, when a line of another time comes, or none for 20 ms.
+/// 4. A set is judged when an answer is complete, or if nothing comes for 20 ms; at once if one series decides it.
 package struct ConditionBoard: Sendable {
     // Bound: conditions of series, and series of which none is about | 100,000 each; a test with `over` takes the room of
     //   ten | further series refused, counted
@@ -29,6 +29,7 @@ package struct ConditionBoard: Sendable {
     package private(set) var newestError: String?
     /// Whether states follow the lines; until then these only set readings.
     package private(set) var isJudging: Bool
+    private let isByLines: Bool
 
     private var pairs: [Pair] = []
     /// The room that pairs take.
@@ -50,25 +51,25 @@ package struct ConditionBoard: Sendable {
     private var now: Timestamp { clock ?? Timestamp(microseconds: 0) }
     private var interval = Duration.seconds(10)
     private var run: String?
-    /// The last number that the newest `stats` line includes.
+    /// The last number that the newest `stats` line includes, and whether that names all sources.
     private var asOf = 0
+    private var listsAll = false
     /// The time of the newest numbered line that is no event: by the writer's clock, which may step.
     private var written: Timestamp?
     /// The number of gaps and failures so far: a reading from before one is not known any more.
     private var epoch = 1
     /// The epoch of the newest gap of any source.
     private var whole = 0
-    /// The source and time of the newest data line, while sets may have to be judged because of it.
-    private var newestData: (source: String?, time: Timestamp)?
-    /// The polled sources whose answer is not complete.
-    private var halfRead: Set<Int> = []
+    /// The polled sources whose answer is not complete, with the time of its newest line.
+    private var halfRead: [Int: Timestamp] = [:]
 
     /// - Parameters:
     ///   - start: when watching begins; nil for a feed with a past, which may begin at any time.
     ///   - isJudging: whether the first lines already count; else `judge` begins it.
-    package init(_ conditions: [Condition], from start: Timestamp?, isJudging: Bool) {
+    ///   - isByLines: whether lines alone tell the states of sources; else `stats` tells those of the past.
+    package init(_ conditions: [Condition], from start: Timestamp?, isJudging: Bool, isByLines: Bool = false) {
         self.conditions = conditions
-        self.isJudging = isJudging
+        (self.isJudging, self.isByLines) = (isJudging, isByLines)
         clock = start
         members = Array(repeating: [], count: conditions.count)
         groups = Array(repeating: Group(), count: conditions.count)
@@ -76,9 +77,9 @@ package struct ConditionBoard: Sendable {
         // Named sources and series may be silent from the beginning on.
         for condition in conditions where condition.mayBeSilent {
             guard let name = condition.subject.pattern?.literal else { continue }
-            if condition.subject.scope == .agent {
-                _ = agent(named: name)
-            } else if let slash = name.utf8.firstIndex(of: UInt8(ascii: "/")) {
+            // An agent is known when a line tells of it.
+            if condition.subject.scope == .agent { continue }
+            if let slash = name.utf8.firstIndex(of: UInt8(ascii: "/")) {
                 if let source = source(named: String(name[..<slash])) { _ = series(named: name, of: source) }
             } else {
                 _ = source(named: name)
@@ -110,7 +111,10 @@ package struct ConditionBoard: Sendable {
             return (test: test, reading: pairs[index].readings[number], verdict: verdict)
         }
         let failing = readings.filter { $0.verdict != .holds }
-        return Finding(pairs[index], isMet(condition) || failing.isEmpty ? readings : [failing[0]], at: now)
+        let doubt = !isMet(condition) && failing.isEmpty && conditions[condition].subject.scope == .all
+        return Finding(
+            pairs[index], isMet(condition) || failing.isEmpty ? readings : [failing[0]],
+            but: doubt ? self.doubt(of: condition) : nil, at: now)
     }
 
     /// When a state may change if no line comes; nil for never.
@@ -149,11 +153,10 @@ package struct ConditionBoard: Sendable {
     /// Begins to judge, by what is known now.
     package mutating func judge() {
         guard !isJudging else { return }
+        for index in sources.indices { checkLateness(of: index) }
         isJudging = true
         beginTime(at: now)
-        for index in sources.indices { checkLateness(of: index) }
-        for index in pairs.indices { judge(index) }
-        finish()
+        judgeSets()
     }
 
     /// Sources and series that nothing has come from are silent from now on.
@@ -178,11 +181,10 @@ package struct ConditionBoard: Sendable {
 
     /// Judges all sets that have changed, as the feed has ended.
     package mutating func finish() {
-        halfRead = []
+        halfRead = [:]
         judgeSets()
     }
 
-    /// Judges the sets that have changed, unless the answer of one of their sources is not complete.
     private mutating func judgeSets() {
         for index in groups.indices where groups[index].changed != nil { judgeSet(index) }
     }
@@ -194,11 +196,6 @@ package struct ConditionBoard: Sendable {
     /// - Parameter time: when it came; nil for a line that says nothing of the time.
     package mutating func apply(_ line: Line, at time: Timestamp?) {
         if let time { advance(to: time) }
-        // The lines of one answer have one time.
-        if let newest = newestData, newest.source != line.source || newest.time != line.time {
-            newestData = nil
-            judgeSets()
-        }
         if line.isForwarded, let agent = line.agent, let index = agentsByName[Board.Name(agent)] { hear(index) }
         let number = line.seq ?? 0
         if number > 0, line.agent == nil {
@@ -206,9 +203,7 @@ package struct ConditionBoard: Sendable {
         }
         switch line.body {
         case .hello(let hello): begin(hello)
-        case .stats(let stats):
-            asOf = stats.asOf
-            for status in stats.sources { list(status) }
+        case .stats(let stats): list(stats)
         case .gap: forget { _ in true }
         case .lost: forget { $0.agent == line.agent }
         case .kept(let kept): recall(kept.line)
@@ -218,13 +213,17 @@ package struct ConditionBoard: Sendable {
 
     private mutating func applyOfSource(_ line: Line, _ number: Int) {
         guard let name = line.source, let source = source(named: name) else { return }
+        // A source that was removed: lines from before say nothing of now.
+        if number <= asOf, listsAll, !sources[source].isListed { return }
         switch line.body {
         case .data(let data):
             events += 1
-            if case .every = sources[source].rhythm { halfRead.insert(source) }
+            if case .every = sources[source].rhythm { halfRead[source] = now }
+            // An error of the same answer says that something of it is missing.
+            if sources[source].errorTime == line.time { sources[source].isFlawed = true }
+            sources[source].dataTime = line.time
             answer(source, number)
             read(data, line, number, of: source)
-            newestData = (line.source, line.time)
         case .window(let window): read(window, number, of: source)
         case .latency(let sample):
             answers += 1
@@ -236,23 +235,23 @@ package struct ConditionBoard: Sendable {
                 judgeAll(of: source)
             }
             read(sample, line, number, of: source)
-            newestData = (line.source, line.time)
         case .error(let failure):
             errors += 1
             newestError = failure.message
             completeAnswer(of: source)
+            sources[source].errorTime = line.time
+            if sources[source].dataTime == line.time { sources[source].isFlawed = true }
             fail(failure, line, number, source)
-            newestData = (line.source, line.time)
         case .recovered:
             guard number > asOf else { return }
             hear(source)
-            sources[source].failureCode = nil
+            (sources[source].failureCode, sources[source].isFlawed) = (nil, false)
             judgeAll(of: source)
         case .progress(let progress):
             if progress.items != nil || !progress.gone.isEmpty || progress.done == progress.total {
                 completeAnswer(of: source)
             } else {
-                halfRead.insert(source)
+                halfRead[source] = now
             }
             answer(source, number)
             for key in progress.gone { remove("\(name)/\(key)") }
@@ -264,7 +263,7 @@ package struct ConditionBoard: Sendable {
 
     /// The answer of a source seems complete; the line of a page may follow that says otherwise.
     private mutating func completeAnswer(of source: Int) {
-        guard halfRead.remove(source) != nil else { return }
+        guard halfRead.removeValue(forKey: source) != nil else { return }
         for index in groups.indices where groups[index].changed != nil && groups[index].sources.contains(source) {
             change(set: index)
         }
@@ -298,10 +297,22 @@ package struct ConditionBoard: Sendable {
         }
     }
 
+    private mutating func list(_ stats: Line.Stats) {
+        asOf = isByLines ? 0 : stats.asOf
+        listsAll = stats.moreSources == 0
+        for index in sources.indices { sources[index].isListed = false }
+        for status in stats.sources { list(status) }
+    }
+
     private mutating func list(_ status: SourceStatus) {
         guard let index = source(named: status.source) else { return }
         (sources[index].rhythm, sources[index].bands) = (status.rhythm, status.bands)
         sources[index].isListed = true
+        defer {
+            judgeAll(of: index)
+            checkLateness(of: index)
+        }
+        guard !isByLines else { return }
         sources[index].isKnown = status.state != .starting
         if let answered = status.answered {
             sources[index].answered = max(sources[index].answered ?? answered, answered)
@@ -310,14 +321,14 @@ package struct ConditionBoard: Sendable {
         if code != sources[index].failureCode {
             sources[index].failureCode = code
             if code != nil { beginEpoch(of: index) }
-            judgeAll(of: index)
         }
-        checkLateness(of: index)
     }
 
     /// Reads a kept line, which says nothing of its source now.
     private mutating func recall(_ line: Line) {
-        guard let name = line.source, let source = source(named: name) else { return }
+        guard let name = line.source, let source = source(named: name), sources[source].isListed || !listsAll else {
+            return
+        }
         let heard = min(line.time, now)
         sources[source].heard = max(sources[source].heard ?? heard, heard)
         switch line.body {
@@ -534,9 +545,11 @@ package struct ConditionBoard: Sendable {
         }
         let ending = condition.end.map { self.verdict(on: condition.tests.count, $0.test, of: index, next: &next) }
         if condition.isOfSet {
-            if verdict != pairs[index].verdict || ending != pairs[index].ending || pairs[index].isGone {
-                change(set: number)
-            }
+            let isNews = verdict != pairs[index].verdict || ending != pairs[index].ending || pairs[index].isGone
+            (pairs[index].verdict, pairs[index].ending) = (verdict, ending)
+            if isNews || groups[number].changed != nil { change(set: number) }
+            // One series is enough, whatever else the answer says.
+            if isNews, verdict == Verdict(condition.subject.scope == .any) { judgeSet(number) }
         } else {
             let wasMet = pairs[index].phase.isMet
             pairs[index].phase.step(condition, verdict, until: ending, at: now)
@@ -574,9 +587,10 @@ package struct ConditionBoard: Sendable {
             pairs[index].readings[number].value = .text(Sanitizer.visible(failure, limit: 64))
             return Verdict(code == nil || code == failure)
         case .isSilent(let span):
-            guard let heard = pairs[index].series.map({ series[$0].heard }) ?? sources[source].heard else {
-                return .unknown(.nothingYet)
-            }
+            // A name that no source has may be a mistake.
+            guard sources[source].isListed || sources[source].hasAnswered || sources[source].isKnown,
+                let heard = pairs[index].series.map({ series[$0].heard }) ?? sources[source].heard
+            else { return .unknown(.nothingYet) }
             pairs[index].readings[number].time = heard
             if now >= heard + span { return .holds }
             next = min(next ?? heard + span, heard + span)
@@ -643,13 +657,18 @@ package struct ConditionBoard: Sendable {
     private mutating func judgeSet(_ number: Int) {
         guard isJudging else { return }
         let condition = conditions[number]
-        guard groups[number].sources.isDisjoint(with: halfRead) else { return }
-        groups[number].changed = nil
         let isAny = condition.subject.scope == .any
         let present = members[number].filter { !pairs[$0].isGone && !sources[pairs[$0].source].isPast }
         var verdict = Verdict.common(of: present.map { pairs[$0].verdict }, any: isAny)
-        // A source that has not answered may say something else.
-        if !isAny, verdict == .holds, isUnanswered(number) { verdict = .unknown(.nothingYet) }
+        if verdict != Verdict(isAny) {
+            let halfRead = groups[number].sources.compactMap { self.halfRead[$0] }.max()
+            if let due = halfRead.map({ $0 + Self.longestPause }), due > now {
+                if groups[number].scheduled.map({ due < $0 }) ?? true { scheduleSet(number, at: due) }
+                return
+            }
+            if !isAny, verdict == .holds, let doubt = doubt(of: number) { verdict = .unknown(doubt) }
+        }
+        groups[number].changed = nil
         // The opposite of "any holds" is "all do not".
         let ending = condition.end.map { _ in
             Verdict.common(of: present.compactMap { pairs[$0].ending }, any: !isAny)
@@ -659,10 +678,25 @@ package struct ConditionBoard: Sendable {
         if groups[number].scheduled.map({ due < $0 }) ?? true { scheduleSet(number, at: due) }
     }
 
+    /// After this time without a line, an answer in pages counts as complete, if nothing else says so.
+    private static let longestPause = Duration.seconds(3)
+
+    /// Why not all that a set is about may be known; nil if it is.
+    private func doubt(of number: Int) -> Doubt? {
+        if groups[number].isCut { return .tooMany }
+        if groups[number].sources.contains(where: { sources[$0].isFlawed }) { return .leftOut }
+        return isUnanswered(number) ? .nothingYet : nil
+    }
+
     /// Whether a listed source that the set may be about has not answered yet.
     private func isUnanswered(_ number: Int) -> Bool {
         sources.indices.contains { index in
             let source = sources[index]
+            // An agent that has never been there.
+            if source.isListed, let agent = source.agent, source.name.isOwnSource {
+                return conditions[number].mayBeAbout(agent: agent)
+                    && !sources.contains { $0.agent == agent && $0.hasAnswered && !$0.name.isOwnSource }
+            }
             return source.isListed && !source.hasAnswered && !groups[number].sources.contains(index)
                 && agentsByName[Board.Name(source.name)] == nil && conditions[number].mayBeAbout(source: source.name)
         }
@@ -732,6 +766,7 @@ package struct ConditionBoard: Sendable {
         }
         guard seriesByName.count < Self.mostNames else {
             refused += about.isEmpty ? 0 : 1
+            for number in about { groups[number].isCut = true }
             return nil
         }
         guard !about.isEmpty else {
@@ -761,6 +796,7 @@ package struct ConditionBoard: Sendable {
         let size = 1 + 10 * sliding.count { $0 != nil }
         guard room + size <= Self.mostPairs else {
             refused += 1
+            groups[number].isCut = true
             return nil
         }
         room += size

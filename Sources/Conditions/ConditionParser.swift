@@ -194,6 +194,7 @@ private struct ConditionParser {
 
     private func unknownTest(_ token: Token) -> ConditionFault {
         let word = token.plain ?? ""
+        if word == "exists" || word == "missing" { return fault("'\(word)' follows a pointer: /a \(word)", at: token) }
         if let meant = EditDistance.suggestion(for: word, among: Self.beginnings + ["exists", "missing"]) {
             return fault("there is no test '\(word)'; did you mean '\(meant)'?", at: token)
         }

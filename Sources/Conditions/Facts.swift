@@ -18,6 +18,10 @@ struct SourceFacts: Sendable {
     /// Whether a `stats` line names it, and whether something good has come from it.
     var isListed = false
     var hasAnswered = false
+    /// The times of its newest data and error line, as written; whether both were of one answer, since when it did not recover.
+    var dataTime: Timestamp?
+    var errorTime: Timestamp?
+    var isFlawed = false
     /// Whether its lines only set readings.
     var isPast = false
     var rhythm = Rhythm.stream
@@ -84,6 +88,8 @@ struct Group: Sendable {
     /// The sources of its series.
     var sources: Set<Int> = []
     var phase = Phase.ok
+    /// Whether there was no room for a series.
+    var isCut = false
     /// When a series has changed last, since it was judged.
     var changed: Timestamp?
     var scheduled: Timestamp?

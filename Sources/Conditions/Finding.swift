@@ -20,10 +20,16 @@ package struct Finding: Sendable {
         return !isOfSeries && (line.source == name || line.agent == name)
     }
 
-    init(_ pair: Pair, _ readings: [(test: ConditionTest, reading: Reading, verdict: Verdict)], at now: Timestamp) {
+    /// - Parameter doubt: why what holds for this series is not known of its set.
+    init(
+        _ pair: Pair, _ readings: [(test: ConditionTest, reading: Reading, verdict: Verdict)], but doubt: Doubt?,
+        at now: Timestamp
+    ) {
         name = pair.name
         isOfSeries = pair.series != nil
-        text = readings.map { $0.test.shown($0.reading, $0.verdict, at: now) }.joined(separator: " and ")
+        text =
+            readings.map { $0.test.shown($0.reading, $0.verdict, at: now) }.joined(separator: " and ")
+            + (doubt.map { ", but of all \($0.rawValue)" } ?? "")
         // Silence says its age itself.
         time = readings.filter { if case .isSilent = $0.test.kind { false } else { true } }
             .compactMap(\.reading.time).max()
@@ -44,7 +50,7 @@ extension ConditionTest {
         default: break
         }
         let measure = Sanitizer.visible(measure?.text ?? "", limit: 100)
-        if let value = reading.value.shown {
+        if let value = reading.value.shown(in: self.measure) {
             guard case .unknown(let doubt) = verdict else { return "\(measure) is \(value)" }
             return "\(measure) was \(value), but \(doubt.rawValue)"
         }

@@ -37,6 +37,8 @@ package enum Doubt: String, Sendable, Equatable {
     case nothingYet = "nothing came yet"
     case missing = "it is missing"
     case notComparable = "it cannot be compared"
+    case leftOut = "a part was left out"
+    case tooMany = "there are too many series"
     case noAnswer = "there was no answer"
     case tooFew = "there are too few values"
     case gap = "lines are missing"
@@ -73,12 +75,17 @@ struct Reading: Sendable, Equatable {
             .text(Sanitizer.visible(bytes: bytes.prefix(longest * 4), limit: longest))
         }
 
-        /// As people read it; nil for nothing.
-        var shown: String? {
+        /// As people read it, with the unit of its measure; nil for nothing.
+        func shown(in measure: Measure?) -> String? {
             switch self {
-            case .nothing: nil
-            case .number(let number): number == number.rounded() && abs(number) < 1e15 ? "\(Int(number))" : "\(number)"
-            case .text(let text): text
+            case .nothing: return nil
+            case .number(let number):
+                switch measure {
+                case .errors: return "\((number * 10).rounded() / 10) %"
+                case .ms, .percentile: return Duration.microseconds(number * 1_000).shortText
+                default: return number == number.rounded() && abs(number) < 1e15 ? "\(Int(number))" : "\(number)"
+                }
+            case .text(let text): return text
             }
         }
     }
@@ -106,7 +113,7 @@ extension ConditionTest {
             guard let text = data.text else { return missing }
             // The part that was cut off may contain it.
             if data.truncated, case .contains(_, let part, _) = kind, !text.holds(part) {
-                return (.unknown(.missing), .string(text))
+                return (.unknown(.leftOut), .string(text))
             }
             return (judge(text), .string(text))
         case .band:
@@ -114,7 +121,9 @@ extension ConditionTest {
             let name = bands.bands[bands.index(of: value)].name
             return (judge(name), .string(name))
         case .pointer(let pointer):
-            guard let bytes = data.data, let document = try? JSONDocument(bytes) else { return missing }
+            guard let bytes = data.data, let document = try? JSONDocument(bytes) else {
+                return data.truncated ? (.unknown(.leftOut), .nothing) : missing
+            }
             let found = try? document.value(at: pointer)
             if case .exists(_, let isNegated) = kind {
                 return (Verdict((found != nil) != isNegated), found.map { .json($0.minified) } ?? .nothing)

@@ -107,6 +107,11 @@ package struct WatchPlan: Sendable {
         }
         let names = own + [EventStore.ownName]
         for condition in conditions {
+            guard !condition.isAboutAgents else {
+                throw UsageError(
+                    "\(UsageError.quoted(condition.text)): there are no agents here; attach to several, or write a source"
+                )
+            }
             if condition.isAboutAll, own.count > 1 {
                 throw UsageError(
                     "\(UsageError.quoted(condition.text)): there are \(own.count) sources; write one of them in front, or *: "

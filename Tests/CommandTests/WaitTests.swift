@@ -322,10 +322,10 @@ import Testing
     }
 
     @Test func countsOfEachAgentOfAFleetTheNewestLineAndNoOlderOne() async throws {
-        func wait(_ line: String) async throws -> Int32 {
+        func wait(_ line: String, agents names: [String] = ["a", "b"]) async throws -> Int32 {
             try await withLoop(virtual: true) { loop in
                 let machine = SimulatedMachine(on: loop)
-                let agents = ["a", "b"].map { ($0, SimulatedProcess(on: machine, seed: UInt64($0.utf8.count))) }
+                let agents = names.map { ($0, SimulatedProcess(on: machine, seed: UInt64($0.utf8.count))) }
                 return try await withThrowingTaskGroup(of: Int32?.self) { group in
                     for (name, agent) in agents {
                         group.addTask {
@@ -348,6 +348,7 @@ import Testing
         #expect(try await wait("b.stdin = 3") == 0)
         #expect(try await wait("b.stdin = 2") == 124)
         #expect(try await wait("all * > 2") == 0)
+        #expect(try await wait("all * > 2", agents: ["a"]) == 124, "the other one has never been there")
     }
 
     /// Nothing is silent because the agent that would tell is gone.

@@ -111,7 +111,7 @@ import Testing
         ("fact statsu = 200", 6, "did you mean 'status'?"), ("> 1 fro 5m", 5, "did you mean 'for'?"),
         ("> 1 for 5m and < 2", 12, "the order is"), ("/a exsts", 4, "is compared"), ("not > 1", 5, "behind 'not'"),
         ("text contains \"\"", 15, "every text contains nothing"), ("a:b > 1", 1, "stands in quotes"),
-        ("for > 1", 1, "stands in quotes: \"for\""),
+        ("rooms missing", 7, "'missing' follows a pointer: /a missing"), ("for > 1", 1, "stands in quotes: \"for\""),
         ("\"latency:fact\" silent 5s", 1, "write fact in front of it"),
     ])
     func saysWhatIsWrongAndWhere(_ line: String, _ column: Int, _ message: String) {

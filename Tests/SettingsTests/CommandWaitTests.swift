@@ -83,6 +83,7 @@ import Testing
         (["http://h/x", "http://h/y"], "> 1", "there are 2 sources; write one of them in front, or *: 'x' or 'y'"),
         (["http://h/rooms"], "room/a > 1", "there is no source 'room'; did you mean 'rooms'?"),
         (["http://h/x"], "y fails", "there is no source 'y'"),
+        (["http://h/x"], "agent y silent 1s", "there are no agents here; attach to several, or write a source"),
     ])
     func knowsTheSources(_ words: [String], _ line: String, _ message: String) throws {
         guard case .wait(let options) = try Command.parse(["wait", "--for", line] + words) else { return }

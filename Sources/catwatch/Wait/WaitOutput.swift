@@ -98,7 +98,8 @@ actor WaitOutput {
         self.isLive = isLive
         board = ConditionBoard(
             options[\.waitFor] + options[\.waitFail], from: isLive ? time : nil,
-            isJudging: isLive || origin == .recording && options[\.since] == nil)
+            isJudging: isLive || origin == .recording && options[\.since] == nil,
+            isByLines: origin == .sources || origin == .recording || options[\.since] != nil)
         news = Wakeup(loop: loop)
     }
 
