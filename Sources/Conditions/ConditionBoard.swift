@@ -118,7 +118,7 @@ package struct ConditionBoard: Sendable {
     }
 
     /// When a state may change if no line comes; nil for never.
-    package var nextDeadline: Timestamp? { isJudging ? deadlines.earliest : nil }
+    package var nextDeadline: Timestamp? { isJudging && clock != nil ? deadlines.earliest : nil }
 
     // MARK: Time
 
@@ -139,7 +139,7 @@ package struct ConditionBoard: Sendable {
                 if conditions[pairs[index].condition].isOfSet { judgeSet(pairs[index].condition) }
             case 1 where groups[index].scheduled == due.time:
                 groups[index].scheduled = nil
-                let quiet = groups[index].changed.map { $0 + Self.quiet } ?? now
+                let quiet = quiet(of: index) ?? now
                 if quiet > now { scheduleSet(index, at: quiet) } else { judgeSet(index) }
             case 2 where sources[index].scheduled == due.time:
                 sources[index].scheduled = nil
@@ -219,14 +219,13 @@ package struct ConditionBoard: Sendable {
         case .data(let data):
             events += 1
             if case .every = sources[source].rhythm { halfRead[source] = now }
-            // An error of the same answer says that something of it is missing.
-            if sources[source].errorTime == line.time { sources[source].isFlawed = true }
-            sources[source].dataTime = line.time
+            checkFlaw(of: source)
             answer(source, number)
             read(data, line, number, of: source)
         case .window(let window): read(window, number, of: source)
         case .latency(let sample):
             answers += 1
+            if halfRead[source] != nil { sources[source].hasError = false }
             completeAnswer(of: source)
             if sample.status == 304 {
                 // Earlier data is as good as new, unless lines are missing.
@@ -239,13 +238,14 @@ package struct ConditionBoard: Sendable {
             errors += 1
             newestError = failure.message
             completeAnswer(of: source)
-            sources[source].errorTime = line.time
-            if sources[source].dataTime == line.time { sources[source].isFlawed = true }
+            (sources[source].hasError, sources[source].errorTime) = (true, line.time)
             fail(failure, line, number, source)
         case .recovered:
             guard number > asOf else { return }
             hear(source)
-            (sources[source].failureCode, sources[source].isFlawed) = (nil, false)
+            sources[source].failureCode = nil
+            // The error of an outage says nothing of the answer that ends it.
+            if sources[source].errorTime != line.time { sources[source].hasError = false }
             judgeAll(of: source)
         case .progress(let progress):
             if progress.items != nil || !progress.gone.isEmpty || progress.done == progress.total {
@@ -260,6 +260,19 @@ package struct ConditionBoard: Sendable {
         default: break
         }
     }
+
+    /// An error within an answer says that a part of it is missing. It is told again once a minute while that lasts.
+    private mutating func checkFlaw(of source: Int) {
+        if sources[source].hasError {
+            sources[source].flawed = now
+            if case .every = sources[source].rhythm {} else { sources[source].hasError = false }
+        } else if let flawed = sources[source].flawed, now > flawed + Self.flawTime {
+            sources[source].flawed = nil
+            changeSets()
+        }
+    }
+
+    private static let flawTime = Duration.seconds(61)
 
     /// The answer of a source seems complete; the line of a page may follow that says otherwise.
     private mutating func completeAnswer(of source: Int) {
@@ -302,6 +315,7 @@ package struct ConditionBoard: Sendable {
         listsAll = stats.moreSources == 0
         for index in sources.indices { sources[index].isListed = false }
         for status in stats.sources { list(status) }
+        changeSets()
     }
 
     private mutating func list(_ status: SourceStatus) {
@@ -312,10 +326,26 @@ package struct ConditionBoard: Sendable {
             judgeAll(of: index)
             checkLateness(of: index)
         }
-        guard !isByLines else { return }
+        if isByLines { sources[index].status = status } else { take(status, of: index) }
+    }
+
+    /// Takes the state of sources of which no line has told from the newest `stats` line: their lines are older than those that
+    /// there were.
+    package mutating func takeStatus() {
+        for index in sources.indices where !sources[index].isKnown && sources[index].answered == nil {
+            guard let status = sources[index].status else { continue }
+            take(status, of: index)
+            judgeAll(of: index)
+            checkLateness(of: index)
+        }
+        changeSets()
+    }
+
+    private mutating func take(_ status: SourceStatus, of index: Int) {
         sources[index].isKnown = status.state != .starting
         if let answered = status.answered {
             sources[index].answered = max(sources[index].answered ?? answered, answered)
+            sources[index].hasAnswered = true
         }
         let code = status.state == .failing ? status.failure?.code ?? "" : nil
         if code != sources[index].failureCode {
@@ -490,7 +520,10 @@ package struct ConditionBoard: Sendable {
 
     /// A good answer came from a source.
     private mutating func answer(_ source: Int, _ number: Int) {
-        sources[source].hasAnswered = true
+        if !sources[source].hasAnswered {
+            sources[source].hasAnswered = true
+            changeSets()
+        }
         hear(source)
         guard number > asOf else { return }
         (sources[source].answered, sources[source].isKnown) = (now, true)
@@ -549,7 +582,8 @@ package struct ConditionBoard: Sendable {
             (pairs[index].verdict, pairs[index].ending) = (verdict, ending)
             if isNews || groups[number].changed != nil { change(set: number) }
             // One series is enough, whatever else the answer says.
-            if isNews, verdict == Verdict(condition.subject.scope == .any) { judgeSet(number) }
+            let decisive = Verdict(condition.subject.scope == .any)
+            if isNews, verdict == decisive, groups[number].verdict != decisive { judgeSet(number) }
         } else {
             let wasMet = pairs[index].phase.isMet
             pairs[index].phase.step(condition, verdict, until: ending, at: now)
@@ -567,9 +601,24 @@ package struct ConditionBoard: Sendable {
     /// A series of a set has changed: it is judged when its answer is complete.
     private mutating func change(set number: Int) {
         groups[number].changed = now
-        let quiet = now + Self.quiet
+        groups[number].changedFirst = groups[number].changedFirst ?? now
+        guard let quiet = quiet(of: number) else { return }
         if groups[number].scheduled.map({ quiet < $0 }) ?? true { scheduleSet(number, at: quiet) }
     }
+
+    private mutating func changeSets() {
+        guard isJudging else { return }
+        for number in groups.indices where conditions[number].isOfSet { change(set: number) }
+    }
+
+    /// When a set that has changed is judged: when nothing has come for a while, or streams never rest.
+    private func quiet(of number: Int) -> Timestamp? {
+        guard let first = groups[number].changedFirst, let last = groups[number].changed else { return nil }
+        let isStream = groups[number].sources.allSatisfy { sources[$0].rhythm == .stream }
+        return isStream ? min(last + Self.quiet, first + Self.longestStream) : last + Self.quiet
+    }
+
+    private static let longestStream = Duration.seconds(2)
 
     /// How long nothing may come before an answer counts as complete, if nothing says so.
     private static let quiet = Duration.milliseconds(20)
@@ -663,12 +712,15 @@ package struct ConditionBoard: Sendable {
         if verdict != Verdict(isAny) {
             let halfRead = groups[number].sources.compactMap { self.halfRead[$0] }.max()
             if let due = halfRead.map({ $0 + Self.longestPause }), due > now {
+                groups[number].changed = groups[number].changed ?? now
+                groups[number].changedFirst = groups[number].changedFirst ?? now
                 if groups[number].scheduled.map({ due < $0 }) ?? true { scheduleSet(number, at: due) }
                 return
             }
             if !isAny, verdict == .holds, let doubt = doubt(of: number) { verdict = .unknown(doubt) }
         }
-        groups[number].changed = nil
+        (groups[number].changed, groups[number].changedFirst) = (nil, nil)
+        groups[number].verdict = verdict
         // The opposite of "any holds" is "all do not".
         let ending = condition.end.map { _ in
             Verdict.common(of: present.compactMap { pairs[$0].ending }, any: !isAny)
@@ -684,7 +736,7 @@ package struct ConditionBoard: Sendable {
     /// Why not all that a set is about may be known; nil if it is.
     private func doubt(of number: Int) -> Doubt? {
         if groups[number].isCut { return .tooMany }
-        if groups[number].sources.contains(where: { sources[$0].isFlawed }) { return .leftOut }
+        if groups[number].sources.contains(where: { sources[$0].flawed != nil }) { return .leftOut }
         return isUnanswered(number) ? .nothingYet : nil
     }
 

@@ -18,10 +18,13 @@ struct SourceFacts: Sendable {
     /// Whether a `stats` line names it, and whether something good has come from it.
     var isListed = false
     var hasAnswered = false
-    /// The times of its newest data and error line, as written; whether both were of one answer, since when it did not recover.
-    var dataTime: Timestamp?
+    /// Whether an error came since its last complete answer, and the time of the newest, as written.
+    var hasError = false
     var errorTime: Timestamp?
-    var isFlawed = false
+    /// The newest time at which an answer had both data and an error: a part of it is missing.
+    var flawed: Timestamp?
+    /// The state that the newest `stats` line gives, where lines tell the states.
+    var status: SourceStatus?
     /// Whether its lines only set readings.
     var isPast = false
     var rhythm = Rhythm.stream
@@ -90,7 +93,10 @@ struct Group: Sendable {
     var phase = Phase.ok
     /// Whether there was no room for a series.
     var isCut = false
-    /// When a series has changed last, since it was judged.
+    /// When a series has changed first and last, since it was judged.
+    var changedFirst: Timestamp?
     var changed: Timestamp?
+    /// The newest verdict on all of them.
+    var verdict: Verdict?
     var scheduled: Timestamp?
 }

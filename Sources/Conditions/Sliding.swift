@@ -60,7 +60,7 @@ struct SlidingValues: Sendable {
         buckets[index(self.newest - Int64(newest))].sum += value
     }
 
-    mutating func removeAll() { buckets = [] }
+    mutating func removeAll() { (buckets, newest) = ([], .min) }
 
     var count: Int { buckets.reduce(0) { $0 + $1.count } }
     var min: Double { buckets.reduce(.infinity) { Swift.min($0, $1.min) } }

@@ -476,6 +476,7 @@ import Testing
         try stage.error("b", 1)
         stage.pass(to: 1.5)
         #expect(!stage.isMet && !stage.board.isMet(1) && stage.board.isMet(2))
+        try stage.recovered("b", 2)
         try stage.value("b/x", 2, 5)
         try stage.latency("b", 2)
         stage.pass(to: 2.5)
@@ -534,11 +535,64 @@ import Testing
         #expect(!stage.isMet)
         try stage.value("r/a", 3, 21)
         #expect(stage.board.isMet(1), "one is enough")
-        try stage.recovered("r", 4)
-        try stage.value("r/a", 4, 5)
-        try stage.latency("r", 4)
-        stage.pass(to: 5)
+        try stage.latency("r", 3)
+        for second in stride(from: 8.0, through: 58, by: 5) {
+            try stage.value("r/a", second, 5)
+            try stage.latency("r", second)
+            stage.pass(to: second + 1)
+            #expect(!stage.isMet, "it is told of once a minute")
+        }
+        try stage.value("r/a", 63, 5)
+        try stage.latency("r", 63)
+        stage.pass(to: 64)
         #expect(stage.isMet)
+        // An outage says nothing of the answer that ends it.
+        try stage.error("r", 68)
+        try stage.recovered("r", 73)
+        try stage.value("r/a", 73, 5)
+        try stage.value("r/b", 73, 5)
+        try stage.latency("r", 73)
+        stage.pass(to: 74)
+        #expect(stage.isMet)
+    }
+
+    /// A source may have nothing that the set is about.
+    @Test func judgesASetWhenTheLastSourceHasAnswered() throws {
+        let sources = ["a", "b"].map { #""source":"\#($0)","state":"starting","every_s":5"# }
+        var stage = try ConditionStage("all * < 10", sources: sources)
+        try stage.value("a/x", 1, 5)
+        try stage.latency("a", 1)
+        stage.pass(to: 2)
+        #expect(!stage.isMet)
+        try stage.latency("b", 3)
+        try stage.send(3, "progress", "b", #""done":0,"page":1,"items":0"#)
+        stage.pass(to: 4)
+        #expect(stage.isMet)
+    }
+
+    @Test func judgesASetOfAStreamThatNeverRests() throws {
+        var stage = try ConditionStage("all s/* < 10")
+        for step in 0..<300 { try stage.value("s/\(step % 3)", 1 + Double(step) / 100, 5) }
+        #expect(stage.isMet)
+    }
+
+    /// Of a source whose lines are older than those that came, the newest `stats` tells.
+    @Test func takesTheStatusOfASourceWithoutLines() throws {
+        var stage = try ConditionStage("> 10", "a fails", isByLines: true)
+        try stage.greet([#""source":"a","state":"failing","code":"dns","message":"m""#], asOf: 9)
+        try stage.kept(#"{"seq":0,"time":"\#(stage.time)","type":"x","source":"a","series":"a","value":1}"#)
+        #expect(!stage.board.isMet(1))
+        stage.board.takeStatus()
+        #expect(!stage.isMet && stage.board.isMet(1))
+    }
+
+    /// What is named in `stats` is not silent because time has not begun.
+    @Test func isNotSilentBeforeTimeBegins() throws {
+        var stage = try ConditionStage(
+            "any * silent 1m until > 5", sources: [#""source":"a","state":"ok""#], hasPast: true)
+        #expect(stage.board.nextDeadline == nil)
+        try stage.value("b", 1_000, 1)
+        #expect(!stage.isMet)
     }
 
     /// Nothing says that a listing without a total is at its end, but a pause.
@@ -756,6 +810,17 @@ import Testing
         try stage.value("a", 3, 20)
         try stage.value("a", 4, 20)
         #expect(stage.finding == "a mean over 1m is 20")
+    }
+
+    @Test func countsAtTheMomentOfAGap() throws {
+        var stage = try ConditionStage("mean over 10m > 5", "a errors over 10m > 5%")
+        try stage.value("a", 1, 8)
+        try stage.latency("a", 1)
+        try stage.gap()
+        try stage.value("a", 1, 6)
+        try stage.latency("a", 1)
+        try stage.value("a", 2, 6)
+        #expect(stage.isMet && stage.finding == "a mean over 10m is 6")
     }
 
     @Test func takesAStepOfTheClockBackForNoOlderEvent() throws {

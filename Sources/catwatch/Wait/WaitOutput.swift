@@ -291,6 +291,7 @@ actor WaitOutput {
         base = (store.assumeIsolated { $0.feedTime }, loop.clock.now)
         pass(to: now)
         board.judge()
+        board.takeStatus()
     }
 
     /// Whether everything that was there in the beginning is read.
