@@ -102,9 +102,7 @@ extension Condition {
         isAbout(source: source)
             || !source.isOwnSource && subject.pattern?.mayMatch(beginning: "\(source)/") ?? false
     }
-}
 
-extension Condition {
     /// Whether it may be about some source of an agent.
     func mayBeAbout(agent: String) -> Bool { subject.pattern?.mayMatch(beginning: "\(agent).") ?? true }
 }

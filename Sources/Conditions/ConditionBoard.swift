@@ -577,9 +577,9 @@ package struct ConditionBoard: Sendable {
             verdict = verdict.and(self.verdict(on: number, test, of: index, next: &next))
         }
         let ending = condition.end.map { self.verdict(on: condition.tests.count, $0.test, of: index, next: &next) }
+        let isNews = verdict != pairs[index].verdict || ending != pairs[index].ending || pairs[index].isGone
+        (pairs[index].verdict, pairs[index].ending) = (verdict, ending)
         if condition.isOfSet {
-            let isNews = verdict != pairs[index].verdict || ending != pairs[index].ending || pairs[index].isGone
-            (pairs[index].verdict, pairs[index].ending) = (verdict, ending)
             if isNews || groups[number].changed != nil { change(set: number) }
             // One series is enough, whatever else the answer says.
             let decisive = Verdict(condition.subject.scope == .any)
@@ -592,7 +592,6 @@ package struct ConditionBoard: Sendable {
             if isMet != wasMet { met[number] += isMet ? 1 : -1 }
             if let due = pairs[index].phase.deadline(of: condition), due > now { next = min(next ?? due, due) }
         }
-        (pairs[index].verdict, pairs[index].ending) = (verdict, ending)
         guard let next, next > now, pairs[index].scheduled.map({ next < $0 }) ?? true else { return }
         pairs[index].scheduled = next
         schedule(next, index * 3)
