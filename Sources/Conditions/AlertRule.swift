@@ -1,5 +1,3 @@
-package import Reactor
-
 /// What a person wants to be told: one condition, or several of which one is enough, under a name.
 package struct AlertRule: Sendable, Equatable {
     package enum Severity: String, Sendable, CaseIterable {

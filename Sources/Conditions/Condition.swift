@@ -9,6 +9,8 @@ package struct Condition: Sendable, Equatable {
     package let text: String
     /// The name before the colon; the line itself without one.
     package let name: String
+    /// The line without its name.
+    package let body: String
     let subject: Subject
     /// All must hold at the same time; never empty.
     let tests: [ConditionTest]
@@ -20,9 +22,9 @@ package struct Condition: Sendable, Equatable {
     let allTests: [ConditionTest]
 
     init(
-        text: String, name: String, subject: Subject, tests: [ConditionTest], hold: Duration, end: End?
+        text: String, name: String, body: String, subject: Subject, tests: [ConditionTest], hold: Duration, end: End?
     ) {
-        (self.text, self.name, self.subject) = (text, name, subject)
+        (self.text, self.name, self.body, self.subject) = (text, name, body, subject)
         (self.tests, self.hold, self.end) = (tests, hold, end)
         allTests = tests + (end.map { [$0.test] } ?? [])
     }
@@ -76,10 +78,28 @@ extension Condition {
         }
     }
 
+    /// The longest time that it looks back.
+    var memory: Duration {
+        allTests.reduce(max(hold, end?.hold ?? .zero)) { longest, test in
+            if case .isSilent(let span) = test.kind { return max(longest, span) }
+            switch test.measure {
+            case .over(_, let span), .percentile(_, let span), .errors(let span): return max(longest, span)
+            default: return longest
+            }
+        }
+    }
+
     var looksAtRequests: Bool { allTests.contains { $0.measure?.isOfRequests ?? false } }
 
     var hasPercentile: Bool {
         allTests.contains { if case .percentile = $0.measure { true } else { false } }
+    }
+
+    /// The source whose series it is about, as far as its subject is the name of one; nil if it may be about several.
+    var literalSource: Substring? {
+        guard let name = subject.pattern?.literal else { return nil }
+        let own = SeriesKind.prefixed.first { name.utf8.starts(with: $0.prefix.utf8) }?.prefix ?? ""
+        return name.dropFirst(own.count).prefix { $0 != "/" }
     }
 
     func isAbout(source: String) -> Bool {

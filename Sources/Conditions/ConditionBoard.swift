@@ -30,6 +30,21 @@ package struct ConditionBoard: Sendable {
     /// Whether states follow the lines; until then these only set readings.
     package private(set) var isJudging: Bool
     private let isByLines: Bool
+    /// The conditions about each source that is named, those about several, and those with one state for a set.
+    private let conditionsByName: [Board.Name: [Int]]
+    private let wideConditions: [Int]
+    private let sets: [Int]
+    private let hasPercentile: Bool
+    /// The changes since `takeTurns`; nil if nobody asks for them.
+    private var turns: [Turn]?
+    /// The number of the line that is applied; 0 while time passes.
+    private var line = 0
+    /// The readings furthest beyond their limit, of pairs that are pending or met.
+    private var extremes: [Int: Extreme] = [:]
+    /// Whether lines only set readings that nothing has set.
+    private var isRecalling = false
+    /// When a feed goes on that was away: nothing is silent before its source had time to speak.
+    private var resumed: Timestamp?
 
     private var pairs: [Pair] = []
     /// The room that pairs take.
@@ -67,9 +82,26 @@ package struct ConditionBoard: Sendable {
     ///   - start: when watching begins; nil for a feed with a past, which may begin at any time.
     ///   - isJudging: whether the first lines already count; else `judge` begins it.
     ///   - isByLines: whether lines alone tell the states of sources; else `stats` tells those of the past.
-    package init(_ conditions: [Condition], from start: Timestamp?, isJudging: Bool, isByLines: Bool = false) {
+    ///   - tellsTurns: whether each change is kept until `takeTurns`.
+    package init(
+        _ conditions: [Condition], from start: Timestamp?, isJudging: Bool, isByLines: Bool = false,
+        tellsTurns: Bool = false
+    ) {
         self.conditions = conditions
         (self.isJudging, self.isByLines) = (isJudging, isByLines)
+        turns = tellsTurns ? [] : nil
+        var byName: [Board.Name: [Int]] = [:]
+        var wide: [Int] = []
+        for (index, condition) in conditions.enumerated() {
+            if let source = condition.literalSource, condition.subject.scope != .agent {
+                byName[Board.Name(String(source)), default: []].append(index)
+            } else {
+                wide.append(index)
+            }
+        }
+        (conditionsByName, wideConditions) = (byName, wide)
+        sets = conditions.indices.filter { conditions[$0].isOfSet }
+        hasPercentile = conditions.contains(where: \.hasPercentile)
         clock = start
         members = Array(repeating: [], count: conditions.count)
         groups = Array(repeating: Group(), count: conditions.count)
@@ -99,12 +131,7 @@ package struct ConditionBoard: Sendable {
     ///
     /// - Returns: nil when it is about nothing that has come.
     package mutating func finding(of condition: Int) -> Finding? {
-        let wanted: Verdict = isMet(condition) ? .holds : .doesNot
-        func rank(_ pair: Pair) -> (Int, Timestamp) {
-            let isWanted = pair.phase.isMet || pair.verdict == wanted
-            return (isWanted ? 1 : 0, pair.readings.compactMap(\.time).max() ?? Timestamp(microseconds: 0))
-        }
-        guard let index = members[condition].max(by: { rank(pairs[$0]) < rank(pairs[$1]) }) else { return nil }
+        guard let index = decisivePair(of: condition) else { return nil }
         var next: Timestamp?
         let readings = conditions[condition].tests.enumerated().map { number, test in
             let verdict = verdict(on: number, test, of: index, next: &next)
@@ -115,6 +142,15 @@ package struct ConditionBoard: Sendable {
         return Finding(
             pairs[index], isMet(condition) || failing.isEmpty ? readings : [failing[0]],
             but: doubt ? self.doubt(of: condition) : nil, at: now)
+    }
+
+    private func decisivePair(of condition: Int) -> Int? {
+        let wanted: Verdict = isMet(condition) ? .holds : .doesNot
+        func rank(_ pair: Pair) -> (Int, Timestamp) {
+            let isWanted = pair.phase.isMet || pair.verdict == wanted
+            return (isWanted ? 1 : 0, pair.readings.compactMap(\.time).max() ?? Timestamp(microseconds: 0))
+        }
+        return members[condition].max { rank(pairs[$0]) < rank(pairs[$1]) }
     }
 
     /// When a state may change if no line comes; nil for never.
@@ -186,7 +222,7 @@ package struct ConditionBoard: Sendable {
     }
 
     private mutating func judgeSets() {
-        for index in groups.indices where groups[index].changed != nil { judgeSet(index) }
+        for index in sets where groups[index].changed != nil { judgeSet(index) }
     }
 
     // MARK: Lines
@@ -196,6 +232,8 @@ package struct ConditionBoard: Sendable {
     /// - Parameter time: when it came; nil for a line that says nothing of the time.
     package mutating func apply(_ line: Line, at time: Timestamp?) {
         if let time { advance(to: time) }
+        self.line = line.seq ?? 0
+        defer { self.line = 0 }
         if line.isForwarded, let agent = line.agent, let index = agentsByName[Board.Name(agent)] { hear(index) }
         let number = line.seq ?? 0
         if number > 0, line.agent == nil {
@@ -277,7 +315,7 @@ package struct ConditionBoard: Sendable {
     /// The answer of a source seems complete; the line of a page may follow that says otherwise.
     private mutating func completeAnswer(of source: Int) {
         guard halfRead.removeValue(forKey: source) != nil else { return }
-        for index in groups.indices where groups[index].changed != nil && groups[index].sources.contains(source) {
+        for index in sets where groups[index].changed != nil && groups[index].sources.contains(source) {
             change(set: index)
         }
     }
@@ -399,7 +437,7 @@ package struct ConditionBoard: Sendable {
         forEachTest(of: series[index].pairs) { board, pair, number, test in
             switch test.measure {
             case .over:
-                guard let value = data.value else { return false }
+                guard let value = data.value, !board.isRecalling else { return false }
                 board.pairs[pair].sliding[number]?.add(value, at: now)
                 board.touch(number, pair, sequence)
                 return true
@@ -502,6 +540,7 @@ package struct ConditionBoard: Sendable {
     private mutating func set(
         _ verdict: Verdict, _ value: Reading.Value, of test: Int, in pair: Int, _ sequence: Int
     ) {
+        if isRecalling, pairs[pair].readings[test].time != nil { return }
         (pairs[pair].readings[test].verdict, pairs[pair].readings[test].value) = (verdict, value)
         touch(test, pair, sequence)
     }
@@ -515,7 +554,10 @@ package struct ConditionBoard: Sendable {
     /// Something came from a source or agent: it is not silent.
     private mutating func hear(_ source: Int) {
         sources[source].heard = max(sources[source].heard ?? now, now)
-        for pair in sources[source].pairs where conditions[pairs[pair].condition].mayBeSilent { judge(pair) }
+        for pair in sources[source].pairs where conditions[pairs[pair].condition].mayBeSilent {
+            pairs[pair].isGone = false
+            judge(pair)
+        }
     }
 
     /// A good answer came from a source.
@@ -557,6 +599,13 @@ package struct ConditionBoard: Sendable {
         schedule(time, source * 3 + 2)
     }
 
+    /// How long a source may take to speak after the feed was away.
+    private func graceTime(of source: Int) -> Duration {
+        if case .every(let period) = sources[source].rhythm { Self.patience(for: period) } else { .seconds(60) }
+    }
+
+    private static let forgetting = Duration.seconds(86_400)
+
     private static func patience(for period: Duration) -> Duration { max(period * 5 / 2, .seconds(1)) }
 
     // MARK: Judging
@@ -585,16 +634,226 @@ package struct ConditionBoard: Sendable {
             let decisive = Verdict(condition.subject.scope == .any)
             if isNews, verdict == decisive, groups[number].verdict != decisive { judgeSet(number) }
         } else {
-            let wasMet = pairs[index].phase.isMet
+            let before = pairs[index].phase
             pairs[index].phase.step(condition, verdict, until: ending, at: now)
             if pairs[index].isGone { pairs[index].phase = .ok }
             let isMet = pairs[index].phase.isMet
-            if isMet != wasMet { met[number] += isMet ? 1 : -1 }
+            if isMet != before.isMet { met[number] += isMet ? 1 : -1 }
+            if turns != nil { tell(index, of: number, before, pairs[index].phase) }
             if let due = pairs[index].phase.deadline(of: condition), due > now { next = min(next ?? due, due) }
         }
         guard let next, next > now, pairs[index].scheduled.map({ next < $0 }) ?? true else { return }
         pairs[index].scheduled = next
         schedule(next, index * 3)
+    }
+
+    // MARK: Turns
+
+    /// Removes and returns the changes since the last time.
+    mutating func takeTurns() -> [Turn] {
+        guard let found = turns, !found.isEmpty else { return [] }
+        turns = []
+        return found
+    }
+
+    private mutating func tell(_ pair: Int?, of condition: Int, _ before: Phase, _ phase: Phase) {
+        let key = pair ?? ~condition
+        if before.since == nil, phase.since != nil { extremes[key] = Extreme(from: line) }
+        if let pair { extend(pair) }
+        if before.isMet != phase.isMet { add(Turn(condition, pair, isMet: phase.isMet, since: before.since), phase) }
+        if phase.since == nil { extremes[key] = nil }
+    }
+
+    private mutating func add(_ turn: Turn, _ phase: Phase) {
+        var turn = turn
+        let extreme = extremes[turn.pair ?? ~turn.condition]
+        (turn.at, turn.since) = (now, phase.since ?? turn.since)
+        (turn.from, turn.line, turn.worst) = (extreme?.from ?? 0, line, extreme?.line)
+        turn.isGone = turn.pair.map { pairs[$0].isGone } ?? false
+        turns?.append(turn)
+    }
+
+    /// Remembers a reading that is further beyond its limit than those before.
+    private mutating func extend(_ pair: Int) {
+        guard let known = extremes[pair], let (test, sign) = conditions[pairs[pair].condition].limit,
+            case .number(let value) = pairs[pair].readings[test].value,
+            known.worst.map({ sign * value > $0 }) ?? true
+        else { return }
+        extremes[pair]?.worst = sign * value
+        extremes[pair]?.line = pairs[pair].readings[test].sequence
+    }
+
+    /// The measurement that decided a turn, and the number of its line.
+    func measurement(of turn: Turn) -> (value: Reading.Value, sequence: Int) {
+        guard let index = turn.pair ?? decisivePair(of: turn.condition) else { return (.nothing, 0) }
+        let (condition, readings) = (conditions[turn.condition], pairs[index].readings)
+        var number = 0
+        if !turn.isMet, condition.end != nil {
+            number = condition.tests.count
+        } else if !turn.isMet {
+            number = condition.tests.indices.first { readings[$0].verdict == .doesNot } ?? 0
+        }
+        var value = readings[number].value
+        if case .isSilent = condition.allTests[number].kind, let heard = readings[number].time {
+            value = .number(max(.zero, now - heard).seconds)
+        }
+        return (value, readings[number].sequence)
+    }
+
+    /// What a turn is about, and the name of its source, if that is one.
+    func subject(of turn: Turn) -> (name: String, source: String?) {
+        if let pair = turn.pair {
+            let isAgent = conditions[turn.condition].isAboutAgents
+            return (pairs[pair].name, isAgent ? nil : sources[pairs[pair].source].name)
+        }
+        let group = groups[turn.condition]
+        return (
+            conditions[turn.condition].subject.pattern?.text ?? "*",
+            group.sources.count == 1 ? group.sources.first.map { sources[$0].name } : nil
+        )
+    }
+
+    // MARK: Feeds that go on
+
+    /// The newest time.
+    package var time: Timestamp { now }
+
+    /// Whether some condition may be about a source, or about a series of it.
+    package func mayBeAbout(source: String) -> Bool {
+        conditionsByName[Board.Name(source)] != nil
+            || wideConditions.contains { conditions[$0].mayBeAbout(source: source) }
+    }
+
+    /// Describes a source as it is now.
+    package mutating func describe(_ status: SourceStatus) {
+        list(status)
+        guard let index = sourcesByName[Board.Name(status.source)] else { return }
+        for pair in sources[index].pairs where pairs[pair].isGone { pairs[pair].isGone = false }
+        changeSets()
+    }
+
+    /// A source is not there any more: nothing is true of it, nor of its series.
+    package mutating func retire(source name: String) {
+        guard let index = sourcesByName[Board.Name(name)] else { return }
+        sources[index].isListed = false
+        for pair in sources[index].pairs + sources[index].series.flatMap({ series[$0].pairs }) {
+            pairs[pair].isGone = true
+            judge(pair)
+        }
+        changeSets()
+    }
+
+    /// Lines are missing.
+    package mutating func miss() { forget { _ in true } }
+
+    /// Goes on with the next run of the feed: the lines of earlier ones have other numbers.
+    package mutating func resume(at time: Timestamp) {
+        advance(to: time)
+        resumed = now
+        for index in pairs.indices {
+            for number in pairs[index].readings.indices { pairs[index].readings[number].sequence = 0 }
+            judge(index)
+        }
+        for key in extremes.keys { extremes[key] = Extreme(from: 0, worst: extremes[key]?.worst) }
+    }
+
+    /// Sets a condition as met for a series, source, agent or set, whatever it was.
+    ///
+    /// - Returns: false if it is not about that.
+    package mutating func setMet(
+        _ number: Int, about name: String, of sourceName: String, since: Timestamp
+    ) -> Bool {
+        let condition = conditions[number]
+        if condition.isOfSet {
+            guard condition.subject.pattern?.text ?? "*" == name else { return false }
+            groups[number].phase = .firing(since: since)
+            extremes[~number] = Extreme(from: 0)
+            return true
+        }
+        var known: [Int] = []
+        if condition.isAboutAgents {
+            known = agent(named: name).map { sources[$0].pairs } ?? []
+        } else if condition.isOfSources {
+            known = source(named: name).map { sources[$0].pairs } ?? []
+        } else if let source = source(named: sourceName) {
+            known = series(named: name, of: source).map { series[$0].pairs } ?? []
+        }
+        guard let pair = known.first(where: { pairs[$0].condition == number }) else { return false }
+        if !pairs[pair].phase.isMet { met[number] += 1 }
+        pairs[pair].phase = .firing(since: since)
+        pairs[pair].isGone = false
+        extremes[pair] = Extreme(from: 0)
+        return true
+    }
+
+    /// Has conditions begin to be met again that are met, but of which nobody was told.
+    ///
+    /// - Parameter isKnown: whether it was told that a condition is met for what is called so.
+    package mutating func retell(unless isKnown: (_ condition: Int, _ about: String) -> Bool) {
+        for index in pairs.indices where pairs[index].phase.isMet {
+            guard !isKnown(pairs[index].condition, pairs[index].name), let since = pairs[index].phase.since else { continue }
+            pairs[index].phase = .pending(since: since)
+            met[pairs[index].condition] -= 1
+        }
+        for number in sets where groups[number].phase.isMet {
+            guard !isKnown(number, conditions[number].subject.pattern?.text ?? "*"),
+                let since = groups[number].phase.since
+            else { continue }
+            groups[number].phase = .pending(since: since)
+        }
+    }
+
+    /// Judges everything anew, without a line.
+    package mutating func judgeAgain() {
+        for index in pairs.indices { judge(index) }
+        for number in sets { judgeSet(number) }
+    }
+
+    /// Takes over what another board knows, and the states of the conditions that both have.
+    package mutating func adopt(_ old: ConditionBoard) {
+        isJudging = false
+        (clock, interval, run, written, resumed) = (old.clock, old.interval, old.run, old.written, old.resumed)
+        (epoch, whole, asOf, listsAll) = (old.epoch, old.whole, old.asOf, old.listsAll)
+        for (index, facts) in old.sources.enumerated() {
+            let name = Board.Name(facts.name)
+            let isAgent = old.agentsByName[name] == index
+            guard let new = isAgent ? agent(named: facts.name) : source(named: facts.name) else { continue }
+            sources[new].adopt(facts, hasPercentile: hasPercentile)
+            if let halfRead = old.halfRead[index] { self.halfRead[new] = halfRead }
+        }
+        for (name, index) in old.seriesByName where index >= 0 {
+            guard let source = sourcesByName[Board.Name(old.sources[old.series[index].source].name)],
+                let new = series(named: name.text, of: source)
+            else { continue }
+            let facts = old.series[index]
+            (series[new].heard, series[new].newest, series[new].window) = (facts.heard, facts.newest, facts.window)
+        }
+        let same = Dictionary(conditions.enumerated().map { ($1.text, $0) }) { first, _ in first }
+        var places: [[Board.Name: Int]] = Array(repeating: [:], count: conditions.count)
+        for (index, pair) in pairs.enumerated() { places[pair.condition][Board.Name(pair.name)] = index }
+        for (index, pair) in old.pairs.enumerated() {
+            guard let condition = same[old.conditions[pair.condition].text],
+                let new = places[condition][Board.Name(pair.name)]
+            else { continue }
+            pairs[new].adopt(pair)
+            if pair.phase.isMet { met[condition] += 1 }
+            extremes[new] = old.extremes[index]
+        }
+        for number in old.sets {
+            guard let new = same[old.conditions[number].text] else { continue }
+            groups[new].adopt(old.groups[number])
+            extremes[~new] = old.extremes[~number]
+        }
+        isJudging = old.isJudging
+        for index in sources.indices { checkLateness(of: index) }
+        judgeAgain()
+    }
+
+    /// Reads a kept line for conditions that know nothing yet.
+    package mutating func recallForNew(_ line: Line) {
+        isRecalling = true
+        recall(line)
+        isRecalling = false
     }
 
     /// A series of a set has changed: it is judged when its answer is complete.
@@ -607,7 +866,7 @@ package struct ConditionBoard: Sendable {
 
     private mutating func changeSets() {
         guard isJudging else { return }
-        for number in groups.indices where conditions[number].isOfSet { change(set: number) }
+        for number in sets { change(set: number) }
     }
 
     /// When a set that has changed is judged: when nothing has come for a while, or streams never rest.
@@ -640,9 +899,16 @@ package struct ConditionBoard: Sendable {
                 let heard = pairs[index].series.map({ series[$0].heard }) ?? sources[source].heard
             else { return .unknown(.nothingYet) }
             pairs[index].readings[number].time = heard
-            if now >= heard + span { return .holds }
-            next = min(next ?? heard + span, heard + span)
-            return .doesNot
+            let due = max(heard + span, resumed.map { $0 + graceTime(of: source) } ?? heard)
+            if now < due {
+                next = min(next ?? due, due)
+                return .doesNot
+            }
+            // What was only ever seen, and not asked for by name, may be gone for good.
+            guard turns != nil, conditions[pairs[index].condition].subject.pattern?.literal == nil else { return .holds }
+            let end = due + Self.forgetting
+            if now < end { next = min(next ?? end, end) } else { pairs[index].isGone = true }
+            return now < end ? .holds : .unknown(.missing)
         default: break
         }
         guard let measure = test.measure else { return .unknown(.nothingYet) }
@@ -724,7 +990,9 @@ package struct ConditionBoard: Sendable {
         let ending = condition.end.map { _ in
             Verdict.common(of: present.compactMap { pairs[$0].ending }, any: !isAny)
         }
+        let before = groups[number].phase
         groups[number].phase.step(condition, verdict, until: ending, at: now)
+        if turns != nil { tell(nil, of: number, before, groups[number].phase) }
         guard let due = groups[number].phase.deadline(of: condition), due > now else { return }
         if groups[number].scheduled.map({ due < $0 }) ?? true { scheduleSet(number, at: due) }
     }
@@ -772,13 +1040,18 @@ package struct ConditionBoard: Sendable {
 
     // MARK: Names
 
+    /// The conditions that may be about a source or its series, in their order.
+    private func candidates(of source: String) -> [Int] {
+        guard let named = conditionsByName[Board.Name(source)] else { return wideConditions }
+        return wideConditions.isEmpty ? named : (named + wideConditions).sorted()
+    }
+
     private mutating func source(named name: String) -> Int? {
         if let index = sourcesByName[Board.Name(name)] { return index }
         guard let index = addSource(name) else { return nil }
         sourcesByName[Board.Name(name)] = index
-        for (number, condition) in conditions.enumerated()
-        where condition.isOfSources && condition.subject.scope != .agent {
-            guard condition.isAbout(source: name) else { continue }
+        for number in candidates(of: name) where conditions[number].isOfSources {
+            guard conditions[number].subject.scope != .agent, conditions[number].isAbout(source: name) else { continue }
             if let pair = add(number, name, source: index, series: nil) { sources[index].pairs.append(pair) }
         }
         return index
@@ -788,8 +1061,8 @@ package struct ConditionBoard: Sendable {
         if let index = agentsByName[Board.Name(name)] { return index }
         guard let index = addSource(name) else { return nil }
         agentsByName[Board.Name(name)] = index
-        for (number, condition) in conditions.enumerated() where condition.subject.scope == .agent {
-            guard condition.subject.pattern?.matches(name) ?? true else { continue }
+        for number in wideConditions where conditions[number].subject.scope == .agent {
+            guard conditions[number].subject.pattern?.matches(name) ?? true else { continue }
             if let pair = add(number, name, source: index, series: nil) { sources[index].pairs.append(pair) }
         }
         return index
@@ -802,7 +1075,7 @@ package struct ConditionBoard: Sendable {
         }
         var source = SourceFacts(name: name, heard: isJudging ? clock : nil)
         source.isPast = source.agent.map { pastAgents.contains($0) } ?? false
-        source.hasPercentile = conditions.contains(where: \.hasPercentile)
+        source.hasPercentile = hasPercentile
         (source.epoch, source.whole) = (whole, whole)
         sources.append(source)
         return sources.count - 1
@@ -812,7 +1085,7 @@ package struct ConditionBoard: Sendable {
     private mutating func series(named name: String, of source: Int) -> Int? {
         if let index = seriesByName[Board.Name(name)] { return index < 0 ? nil : index }
         let sourceName = sources[source].name
-        let about = conditions.indices.filter {
+        let about = candidates(of: sourceName).filter {
             !conditions[$0].isOfSources && conditions[$0].isAbout(series: name, of: sourceName)
         }
         guard seriesByName.count < Self.mostNames else {

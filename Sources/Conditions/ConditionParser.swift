@@ -61,6 +61,7 @@ private struct ConditionParser {
 
     mutating func condition() throws(ConditionFault) -> Condition {
         let name = try name()
+        let start = index
         guard token != nil else { throw fault("a test is missing, such as > 100 or status = 200") }
         let subject = try subject()
         var tests: [ConditionTest] = []
@@ -79,7 +80,7 @@ private struct ConditionParser {
         if let token { throw unexpected(token) }
         let text = text(from: 0, to: tokens.count)
         let condition = Condition(
-            text: text, name: name ?? text, subject: subject, tests: tests, hold: hold, end: ending)
+            text: text, name: name ?? text, body: self.text(from: start, to: tokens.count), subject: subject, tests: tests, hold: hold, end: ending)
         if condition.isOfSources, let name = condition.literalSubject, SeriesKind(of: name) != .data {
             let source = name.split(separator: ":").last ?? ""
             throw ConditionFault("such a test is of a source; write \(source) in front of it", in: line, at: 0)

@@ -100,3 +100,78 @@ struct Group: Sendable {
     var verdict: Verdict?
     var scheduled: Timestamp?
 }
+
+/// A change of a condition's state, for one pair or for a set.
+struct Turn: Sendable {
+    let condition: Int
+    /// Nil for a set.
+    let pair: Int?
+    let isMet: Bool
+    /// When, and since when the tests hold or held.
+    var at = Timestamp(microseconds: 0)
+    var since: Timestamp
+    /// The number of the line since which they hold, of the one that decided, and of that with the worst value; 0 where it was
+    /// time, and not a line.
+    var from = 0
+    var line = 0
+    var worst: Int?
+    /// Whether the series is gone.
+    var isGone = false
+
+    init(_ condition: Int, _ pair: Int?, isMet: Bool, since: Timestamp?) {
+        (self.condition, self.pair, self.isMet) = (condition, pair, isMet)
+        self.since = since ?? at
+    }
+}
+
+/// How far a value is beyond its limit while a condition is pending or met.
+struct Extreme: Sendable {
+    /// The number of the line that began it.
+    var from: Int
+    /// The value, with its sign changed where less is worse; nil before the first.
+    var worst: Double?
+    var line: Int?
+
+    init(from: Int, worst: Double? = nil) { (self.from, self.worst) = (from, worst) }
+}
+
+extension Condition {
+    /// The first test with a limit to numbers, and the sign of values beyond it; nil without one.
+    var limit: (test: Int, sign: Double)? {
+        for (index, test) in tests.enumerated() {
+            guard case .compares(_, let comparison, .number) = test.kind else { continue }
+            switch comparison {
+            case .greater, .atLeast: return (index, 1)
+            case .less, .atMost: return (index, -1)
+            case .equal, .unequal: continue
+            }
+        }
+        return nil
+    }
+}
+
+extension SourceFacts {
+    /// Takes over what is known of the source elsewhere.
+    mutating func adopt(_ other: SourceFacts, hasPercentile: Bool) {
+        let (pairs, seriesPairs, series) = (pairs, seriesPairs, series)
+        self = other
+        (self.pairs, self.seriesPairs, self.series) = (pairs, seriesPairs, series)
+        (self.hasPercentile, scheduled) = (hasPercentile, nil)
+    }
+}
+
+extension Pair {
+    /// Takes over the state of the same condition for the same series.
+    mutating func adopt(_ other: Pair) {
+        (begun, readings, sliding, phase) = (other.begun, other.readings, other.sliding, other.phase)
+        (verdict, ending, isGone) = (other.verdict, other.ending, other.isGone)
+    }
+}
+
+extension Group {
+    /// Takes over the state of the same condition.
+    mutating func adopt(_ other: Group) {
+        (phase, verdict, changedFirst, changed) = (other.phase, other.verdict, other.changedFirst, other.changed)
+        isCut = isCut || other.isCut
+    }
+}

@@ -20,6 +20,14 @@ enum Phase: Sendable, Equatable {
         }
     }
 
+    /// Since when the tests hold; nil while they do not.
+    var since: Timestamp? {
+        switch self {
+        case .ok: nil
+        case .pending(let since), .firing(let since), .clearing(let since, _): since
+        }
+    }
+
     /// When it changes if nothing else happens; nil for never.
     func deadline(of condition: Condition) -> Timestamp? {
         switch self {

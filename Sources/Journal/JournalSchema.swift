@@ -55,6 +55,9 @@ enum JournalSchema {
         ) STRICT
         """
 
+    /// The index of `alert` lines, created before the first of them: at the start, those that fire are looked for.
+    static let alerts = "CREATE INDEX IF NOT EXISTS lines_alerts ON lines (id) WHERE type = 'alert'"
+
     /// The microseconds within a second, also before 1970.
     private static let fraction = "((l.time % 1000000 + 1000000) % 1000000)"
     /// The run, sequence number and time (number and text) of a line `l` and its run `r`.
@@ -72,7 +75,7 @@ enum JournalSchema {
     /// The types of lines that this program writes about itself; data events have other types.
     static let reserved = """
         'latency', 'window', 'memory', 'agent', 'error', 'recovered', 'progress', 'restart', 'lost', 'peer', 'gap',
-        '?'
+        'alert', 'clock', '?'
         """
 
     /// Views for people; the program itself does not use them.
@@ -153,7 +156,7 @@ enum JournalSchema {
 
     /// Creates the tables in an empty file.
     static func make(in database: SQLiteDatabase) throws(JournalFault) {
-        let statements = (Self.tables.map(\.value) + views).joined(separator: ";\n")
+        let statements = (Self.tables.map(\.value) + [alerts] + views).joined(separator: ";\n")
         try database.run(
             "BEGIN IMMEDIATE; PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version);"
                 + statements + "; COMMIT")

@@ -89,6 +89,11 @@ package protocol LineHistory: AnyObject, Sendable {
     /// Returns the next columns of a series: those of a limited number of lines, so that others are not kept waiting.
     func columns(_ query: ColumnQuery) throws(JournalFault) -> ColumnPage
 
+    /// Returns the newest `alert` line of each of the feed's own alerts that is not resolved, in their order, as `kept` lines.
+    ///
+    /// - Parameter time: the time for the `kept` lines.
+    func alerts(at time: Timestamp) throws(JournalFault) -> [UInt8]
+
     /// Releases the file until it is read again. While it is open, closing the journal leaves files beside it.
     func close()
 }

@@ -22,6 +22,7 @@ struct RowWriter {
     private var lastMark: Timestamp?
     /// Whether lines may come from agents of a fleet.
     private var isFleet = false
+    private var hasAlertIndex = false
     private var positions: JournalPositions
 
     private struct Greeting {
@@ -104,6 +105,10 @@ struct RowWriter {
             insert.bind(5, event.series)
             insert.bind(6, event.value)
         } else if let head = try? LineHead.Decoded(line.bindMemory(to: UInt8.self)) {
+            if head.type == "alert", !hasAlertIndex {
+                try database.run(JournalSchema.alerts)
+                hasAlertIndex = true
+            }
             insert.bind(2, head.time.microseconds)
             insert.bind(3, head.type)
             insert.bind(4, head.source)

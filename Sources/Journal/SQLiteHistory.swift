@@ -1,5 +1,5 @@
 internal import Feed
-internal import Reactor
+package import Reactor
 
 /// Reads a SQLite journal in short transactions, so that its writer is not held up.
 ///
@@ -80,6 +80,28 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         }
     }
 
+    package func alerts(at time: Timestamp) throws(JournalFault) -> [UInt8] {
+        try use { database throws(JournalFault) in
+            // Without the index there never was an alert, and it would take long to find that.
+            guard try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'lines_alerts'") == 1 else {
+                return []
+            }
+            let rows = try database.prepare(
+                """
+                SELECT r.name, r.base + (l.id & \(JournalPlace.most)), l.line
+                FROM lines l INDEXED BY lines_alerts JOIN runs r ON r.run = l.id >> \(JournalPlace.bits)
+                WHERE l.type = 'alert' ORDER BY l.id DESC LIMIT \(FiringAlerts.mostLines)
+                """)
+            defer { rows.reset() }
+            var alerts = FiringAlerts(at: time)
+            while try rows.step() {
+                let (name, sequence) = (rows.string(0), Int(rows.integer(1)))
+                guard alerts.add(rows.bytes(2), LineID(name, sequence)) else { break }
+            }
+            return alerts.lines
+        }
+    }
+
     /// The columns of the lines before `end`, which are read by the index of their times.
     private func readColumns(
         _ query: ColumnQuery, until end: Timestamp, in database: SQLiteDatabase
@@ -125,7 +147,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     /// The condition for a line that may have a value of the series, and the expression for that value.
     private static func value(of kind: SeriesKind) -> (condition: String, value: String) {
         switch kind {
-        case .data, .text: ("series = ?4 AND type <> 'window'", "value")
+        case .data, .text, .alert: ("series = ?4 AND type <> 'window'", "value")
         case .latency: ("type = 'latency'", "value")
         case .memory: ("type = 'memory'", "CAST(line ->> '$.rss_bytes' AS REAL)")
         case .count: ("type = 'progress'", "CAST(line ->> '$.items' AS REAL)")

@@ -48,6 +48,8 @@ package final class LoopClock: Sendable {
 /// A source of wall-clock time.
 package protocol WallClock: Sendable {
     var now: Timestamp { get }
+    /// How long the machine has slept since its start.
+    var slept: Duration { get }
     /// The speed relative to real time; 0 while it stands still.
     var rate: Double { get }
     /// The speed of a replay whose clock this is: `10x`, `max` or `paused`; nil for other clocks.
@@ -55,6 +57,7 @@ package protocol WallClock: Sendable {
 }
 
 extension WallClock {
+    package var slept: Duration { .zero }
     package var rate: Double { 1 }
     package var playback: String? { nil }
 }
@@ -67,5 +70,12 @@ package struct SystemWallClock: WallClock {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)
+    }
+
+    package var slept: Duration {
+        var (awake, all) = (timespec(), timespec())
+        clock_gettime(CLOCK_MONOTONIC, &awake)
+        clock_gettime(CLOCK_BOOTTIME, &all)
+        return .seconds(all.tv_sec - awake.tv_sec) + .nanoseconds(all.tv_nsec - awake.tv_nsec)
     }
 }

@@ -62,6 +62,8 @@ actor Agent {
     private var view: ViewOutput?
     /// Decides when and how `catwatch wait` ends.
     private let waiting: WaitOutput?
+    /// Nil where no alerts are computed: of another agent's feed, and by `catwatch wait`.
+    private let alerts: AlertKeeper?
     private let started: LoopInstant
     private let stopRequest: Wakeup
     private var stop: Stop?
@@ -135,6 +137,9 @@ actor Agent {
         waiting =
             stdoutMode == .wait
             ? WaitOutput(options, origin, store: store, notices: notices, in: platform) : nil
+        alerts =
+            stdoutMode == .wait || options.isRelay
+            ? nil : AlertKeeper(plan.alerts, store: store, on: loop, started: platform.wall.now)
     }
 
     /// Runs until something ends it.
@@ -168,6 +173,7 @@ actor Agent {
             replay: replay, past: past, in: platform)
         self.view = view
 
+        if history == nil { await alerts?.begin() }
         let status = await withTaskGroup(of: Void.self) { group in
             startInputs(sources, shownBy: view, in: &group)
             await startOutputs(view, at: socket, port)
@@ -179,6 +185,7 @@ actor Agent {
             restoring = Task(executorPreference: loop) {
                 try await self.restoreState()
                 await view?.setRestored()
+                try await self.restoreAlerts()
             }
             startEndings(in: &group)
             group.addTask { try? await self.runSummaries() }
@@ -327,7 +334,6 @@ actor Agent {
     /// that are polled seldom. Those of other agents come from these.
     private func restoreState() async throws {
         guard let history, !firstPlan.options.isRelay else { return }
-        defer { release(history) }
         let (run, now) = (await store.run, platform.wall.now)
         let state = RecordedState(on: loop, limits: await store.limits, until: now + (await store.limits.interval))
         var reading = PastReading(
@@ -347,6 +353,14 @@ actor Agent {
             await store.restore(RecordedState.lines(in: piece, of: run, at: now))
             try await loop.sleep(for: .zero)
         }
+    }
+
+    /// Computes alerts from now on, with those of the runs before.
+    private func restoreAlerts() async throws {
+        guard let history, let alerts else { return }
+        defer { release(history) }
+        guard let fault = try await alerts.begin(after: history) else { return }
+        await notices.say("catwatch: alerts of earlier runs are unknown: \(Sanitizer.visible(fault.reason))\n")
     }
 
     /// Lets the journal close without files beside it, unless readers are at it.
@@ -461,6 +475,7 @@ actor Agent {
             var changes: SourceRunner.Changes?
             if let sources { changes = await runner?.replace(with: sources) }
             plan = new
+            await alerts?.replace(with: new.alerts)
             await store.greetAll()
             let outputChanges = await outputs.replace(
                 with: new.options, socket: socket, port: port, WebSettings(new, demo: demoOrigin))

@@ -117,6 +117,15 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
             sequences: numbers)
     }
 
+    package func alerts(at time: Timestamp) throws(JournalFault) -> [UInt8] {
+        try fail()
+        var alerts = FiringAlerts(at: time)
+        for row in rows.reversed().prefix(FiringAlerts.mostLines) {
+            guard alerts.add(row.bytes.dropLast(), LineID(run(of: row), row.numbers.lowerBound)) else { break }
+        }
+        return alerts.lines
+    }
+
     /// How many rows it looks at in one call of `columns`.
     package var mostCounted = 16
 

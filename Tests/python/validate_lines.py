@@ -23,7 +23,8 @@ import jsonschema
 
 SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "docs/wire-format.schema.json").read_text(encoding="utf-8"))
 CONNECTION = {"hello", "stats", "kept", "gap", "bye", "refusal", "column"}
-NUMBERED = {"latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost", "peer"}
+NUMBERED = {"latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost", "peer",
+            "alert", "clock"}
 MAX_LINE = 1 << 20
 MAX_TEXT = 4096
 MAX_LEVELS = 30
@@ -166,6 +167,7 @@ class Connection:
         self.due = ["hello", "stats"]
         self.expected = None
         self.kept = 0
+        self.firing = {}
         self.gaps = 0
         # The time, word and since of each series' newest event, of which no line is missing.
         self.words = {}
@@ -342,6 +344,23 @@ class Connection:
 
     def see_agent(self, line):
         pass
+
+    def see_alert(self, line):
+        is_over = line["state"] == "resolved"
+        need(("reason" in line) == is_over, "has a reason, or none, against its state")
+        need(("down_s" in line) == is_over, "has down_s, or none, against its state")
+        need("value" not in line or "text" not in line, "has both a value and a text")
+        firing = self.firing.get(line["id"])
+        if "agent" not in line:
+            if line["state"] == "firing":
+                need(firing is None, "fires twice")
+            if is_over:
+                self.firing.pop(line["id"], None)
+            else:
+                self.firing[line["id"]] = line["seq"]
+
+    def see_clock(self, line):
+        need(line["source"].split(".")[-1] == "catwatch", "is not of an agent")
 
     def see_kept(self, line):
         """Kept lines come before all others, by ascending number, and are older than those, but for those of a fleet's agents."""

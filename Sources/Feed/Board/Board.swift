@@ -143,7 +143,7 @@ package struct Board: Sendable {
 
     /// A name, compared by its bytes as the agent does: a `String` treats two spellings of an é as equal.
     package struct Name: Sendable, Hashable {
-        let text: String
+        package let text: String
 
         package init(_ text: String) { self.text = text }
 
@@ -352,7 +352,7 @@ package struct Board: Sendable {
             } else if let index = sourceIndex(source, time: time) {
                 sources[index].agent = agent
             }
-        case .hello, .stats, .restart, .lost, .peer, .gap, .bye, .refusal, .kept, .unknown:
+        case .hello, .stats, .restart, .lost, .peer, .alert, .clock, .gap, .bye, .refusal, .kept, .unknown:
             break
         }
     }

@@ -11,13 +11,15 @@ package struct BoardLine: Sendable, Equatable {
     /// The kind of `value`.
     package var kind = SeriesKind.data
     /// A data line's value, a window's last, a latency's ms, a memory's rss_bytes, a progress's done, a recovered
-    /// line's down_s, a restart's last_seq, a lost line's number of lines.
+    /// line's down_s, a restart's last_seq, a lost line's number of lines,
+    /// an alert's value, a clock's step_s.
     package var value: Double?
     /// The word that a data line's value stands for.
     package var word: String?
-    /// A data line's text, an error's message, a latency's endpoint, a restart's last_run, a peer's state.
+    /// A data line's text, an error's message, a latency's endpoint, a restart's last_run, a peer's state, an
+    /// alert's condition.
     package var text: String?
-    /// An error's code, a restart's ended.
+    /// An error's code, a restart's ended, an alert's state.
     package var code: String?
 
     init(_ line: Line, sequence: Int) {
@@ -53,6 +55,11 @@ package struct BoardLine: Sendable, Equatable {
             code = restart.ended?.cut(to: Board.longestText)
         case .lost(let lost):
             value = Double(lost.numbers.upperBound) - Double(lost.numbers.lowerBound) + 1
+        case .alert(let alert):
+            value = alert.value
+            text = alert.condition
+            code = alert.state.rawValue
+        case .clock(let change): value = change.step.seconds
         case .peer(let peer):
             text = peer.state
         case .hello, .stats, .agent, .gap, .bye, .refusal, .kept, .unknown:

@@ -38,6 +38,10 @@ package struct Event: Sendable {
         indirect case peer(Line.Peer)
         /// Missing lines of another agent.
         case lost(Lost)
+        /// An alert fires, or is resolved.
+        indirect case alert(Alert)
+        /// The machine's clock was set, or the machine slept.
+        case clock(ClockChange)
     }
 
     package init(time: Timestamp, source: SourceID, body: Body) {

@@ -31,6 +31,9 @@ package struct NamePattern: Sendable, Equatable {
         left.pieces.elementsEqual(right.pieces) { $0.utf8.elementsEqual($1.utf8) }
     }
 
+    /// As people write it, but for quotes.
+    package var text: String { pieces.joined(separator: "*") }
+
     /// The only name that matches; nil for a pattern with `*`.
     package var literal: String? { pieces.count == 1 ? pieces[0] : nil }
 

@@ -10,6 +10,13 @@ package enum SeriesKind: Int, Sendable {
     case text
     /// The number of items in its complete answers.
     case count
+    /// Alerts, by condition and what it is about: their newest lines are kept as those of series are. No line names these.
+    case alert
+
+    /// The number of kinds.
+    static let kinds = 6
+    /// Whether its events have values, and so windows.
+    var hasValues: Bool { self != .text && self != .alert }
 
     /// The kinds with a prefix.
     package static let prefixed = [SeriesKind.latency, .memory, .count]
@@ -22,7 +29,7 @@ package enum SeriesKind: Int, Sendable {
     /// The prefix before the source in the names of such series: `latency:`, `memory:`, `count:`, or empty.
     package var prefix: String {
         switch self {
-        case .data, .text: ""
+        case .data, .text, .alert: ""
         case .latency: "latency:"
         case .memory: "memory:"
         case .count: "count:"

@@ -290,6 +290,8 @@ extension FeedState {
         case .recovered(let recovery): body = .recovered(recovery)
         case .restart(let restart): body = .restart(restart)
         case .agent(let agent): body = .foreignAgent(agent)
+        case .alert(let alert): body = .alert(alert)
+        case .clock(let change): body = .clock(change)
         // `FleetMember` rejects all of these.
         case .hello, .stats, .window, .lost, .peer, .gap, .bye, .refusal, .kept, .unknown: return false
         }

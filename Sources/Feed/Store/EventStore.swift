@@ -28,6 +28,11 @@ package actor EventStore {
     /// By source that carries agents: the callback for forgotten ones.
     private var farewells: [SourceID: @Sendable (String) -> Void] = [:]
     private let limitReached: Wakeup
+    /// When the watcher's next deadline is due, and the timer for it.
+    private var watcherDue: Timestamp?
+    private var watcherTimer: LoopTimer?
+    /// How far the wall clock is ahead of the loop's, and how long the machine has slept, at the newest `clock` line.
+    private var clockBase: (ahead: Duration, slept: Duration)
 
     /// - Parameters:
     ///   - isRelay: whether the lines are another agent's.
@@ -51,6 +56,7 @@ package actor EventStore {
             isRelay: isRelay || isRecording)
         readers = StoreReaders(on: loop)
         limitReached = Wakeup(loop: loop)
+        clockBase = (wall.now - loop.clock.now.timestamp, wall.slept)
     }
 
     /// Now, by both clocks.
@@ -103,9 +109,25 @@ package actor EventStore {
     private func closeSomeWindows() -> Moment {
         state.hold(from: readers.heldFrom)
         let moment = moment
+        noticeClock(at: moment)
         if state.notice(wall: moment.wall) { state.closeWindows(atMost: state.slice, at: moment) }
         return moment
     }
+
+    /// Records that the wall clock was set, or that the machine slept: the loop's clock does neither.
+    private func noticeClock(at moment: Moment) {
+        let ahead = moment.wall - moment.now.timestamp
+        let moved = ahead - clockBase.ahead
+        guard !isRelay, moved >= Self.leastStep || moved <= .zero - Self.leastStep else { return }
+        let all = wall.slept
+        let slept = max(.zero, all - clockBase.slept)
+        let change = ClockChange(step: moved - slept, slept: slept)
+        clockBase = (ahead, all)
+        state.publishOfItself(.clock(change), at: moment)
+    }
+
+    /// Smaller steps may be the time that it takes to read two clocks.
+    private static let leastStep = Duration.milliseconds(500)
 
     /// Publishes an event about the agent itself; it counts as failing until every reported topic has recovered.
     ///
@@ -175,6 +197,7 @@ package actor EventStore {
     private func closeWindows() async throws(CancellationError) {
         let width = state.nextBoundary(after: wall.now) - wall.now
         try await addInSlices(until: loop.clock.now.advanced(by: width)) { moment in
+            noticeClock(at: moment)
             _ = state.notice(wall: moment.wall)
             let hasMore = state.closeWindows(atMost: state.slice, at: moment)
             state.expire(at: moment.now)
@@ -247,7 +270,42 @@ package actor EventStore {
     /// Calls the readers that wait for the new lines.
     private func announce() {
         readers.wakes.announce(linesBelow: state.log.nextSequence)
+        scheduleWatcher()
         if state.hasEnoughData { limitReached.signal() }
+    }
+
+    // MARK: Alerts
+
+    /// Has a watcher compute the alerts of our own feed, instead of the one that `takeWatcher` has returned.
+    ///
+    /// - Parameter first: the number of the first line that it sees.
+    package func setWatcher(_ watcher: any LineWatcher, from first: Int) {
+        guard !isRelay, ending == nil else { return }
+        state.setWatcher(watcher, from: first, at: moment)
+        state.advanceWatcher(at: moment)
+        announce()
+    }
+
+    /// Removes and returns the watcher, which has seen all lines.
+    package func takeWatcher() -> (any LineWatcher)? { state.takeWatcher() }
+
+    /// Sets the timer for the time when an alert may change without a line.
+    private func scheduleWatcher() {
+        let due = state.watcher?.nextDeadline
+        guard due != watcherDue else { return }
+        if let watcherTimer { loop.cancel(watcherTimer) }
+        (watcherDue, watcherTimer) = (due, nil)
+        guard let due else { return }
+        watcherTimer = loop.schedule(after: max(.zero, due - wall.now)) { [weak self] in
+            self?.assumeIsolated { $0.advanceWatcher() }
+        }
+    }
+
+    private func advanceWatcher() {
+        (watcherDue, watcherTimer) = (nil, nil)
+        guard ending == nil else { return }
+        state.advanceWatcher(at: closeSomeWindows())
+        announce()
     }
 
     // MARK: Sources

@@ -23,6 +23,10 @@ package struct FeedState: ~Copyable, Sendable {
     /// When `removeOutdated` last looked.
     private var lastSweep: LoopInstant?
     private var ownFailures = OwnFailures()
+    /// Computes our own alerts; nil without conditions.
+    private(set) var watcher: (any LineWatcher)?
+    /// The number of the first line that it has yet to see.
+    private var watched = 1
     /// The agent whose feed is relayed; nil for our own feed.
     private(set) var remote: RemoteFeed?
 
@@ -63,7 +67,9 @@ package struct FeedState: ~Copyable, Sendable {
     /// Cuts its name and type at 1,024 bytes, its unit at 32. A new type applies to all its further lines, new bands to
     /// its windows from the next line. Its state is `starting` again.
     package mutating func register(_ description: SourceDescription, at time: Timestamp) -> SourceID {
-        tables.register(description, at: time)
+        let source = tables.register(description, at: time)
+        describe(source)
+        return source
     }
 
     /// The source that stands for the agent itself; those of a fleet's agents have the same description.
@@ -79,13 +85,21 @@ package struct FeedState: ~Copyable, Sendable {
     func source(named name: String) -> SourceID? { tables.sources.source(named: name) }
 
     /// Unlists a source until it is registered again; its windows still close.
-    package mutating func retire(_ source: SourceID) { tables.sources.retire(source) }
+    package mutating func retire(_ source: SourceID) {
+        tables.sources.retire(source)
+        let name = name(of: source)
+        watcher?.retire(source: name)
+    }
 
     /// Lists a source again with its description, because more data has come from it; it no longer makes room for
     /// others.
     ///
     /// - Returns: whether it was retired.
-    mutating func revive(_ source: SourceID) -> Bool { tables.sources.revive(source) }
+    mutating func revive(_ source: SourceID) -> Bool {
+        let wasRetired = tables.sources.revive(source)
+        if wasRetired { describe(source) }
+        return wasRetired
+    }
 
     /// Records that a source has ended by itself: no more data is expected until it is registered again.
     mutating func setEnded(of source: SourceID) { tables.sources.setEnded(of: source) }
@@ -137,6 +151,7 @@ package struct FeedState: ~Copyable, Sendable {
         // Looked up and confirmed once for many events, because those of a batch are nearly always data of one source.
         var source: Int32 = -1
         var prefix: [UInt8] = []
+        var isWatched = false
         let isForeign = !batch.origins.isEmpty
         batch.bytes.withUnsafeBufferPointer { bytes in
             while next < batch.records.count {
@@ -151,6 +166,7 @@ package struct FeedState: ~Copyable, Sendable {
                         source = record.source
                         confirmData(of: SourceID(index: Int(source)), at: record.time, moment)
                         prefix = tables.sources.prefix(of: Int(source))
+                        isWatched = watcher?.isAbout(source: tables.sources.name(of: Int(source))) ?? false
                     }
                     if isForeign { prefix = tables.sources.prefix(of: Int(source), type: batch.origins[next - 1].type) }
                     let tail =
@@ -162,6 +178,11 @@ package struct FeedState: ~Copyable, Sendable {
                         tables.newestReport = tables.newestPointer
                     }
                 }
+                if watcher != nil {
+                    // Its data only; windows may have come before it.
+                    if !isWatched, source >= 0, watched == tables.log.nextSequence - 1 { watched += 1 }
+                    watch(moment)
+                }
                 // A revision is a line too, and follows the events.
                 if tables.log.totalCost + revisions * LineEncoder.fixed >= end { break }
             }
@@ -169,6 +190,7 @@ package struct FeedState: ~Copyable, Sendable {
         flushRevised(moment)
         if isForeign { endListening() }
         reportShortages(moment)
+        watch(moment)
         return next
     }
 
@@ -267,6 +289,7 @@ package struct FeedState: ~Copyable, Sendable {
         tables.counts.refusedSeries = tables.series.refused + refusedForeignSeries
         tables.counts.keptDropped = tables.log.kept.dropped
         if ownFailures.grows(.series, to: tables.series.refused, at: moment.now) { report(.series, moment) }
+        if let watcher, ownFailures.grows(.alerts, to: watcher.refused, at: moment.now) { report(.alerts, moment) }
         if ownFailures.grows(.kept, to: tables.counts.keptDropped, at: moment.now) { report(.kept, moment) }
         let refused = tables.endpointTable.isFull ? tables.counts.refusedEndpoints : 0
         if ownFailures.grows(.endpoints, to: refused, at: moment.now) { report(.endpoints, moment) }
@@ -284,9 +307,16 @@ package struct FeedState: ~Copyable, Sendable {
             case .kept:
                 "the newest lines of all series take more than \(limits.keptCapacity) bytes (--kept-bytes): the oldest are"
                     + " dropped, and readers that come later do not see them"
+            case .alerts: "too many series for alerts: no alert is computed of further ones"
             case .endpoints: "more than \(limits.endpoints) endpoints: further ones are asked, but have no statistics"
             }
         sayOfItself(.error(Failure(.config, reason)), about: limit.rawValue, at: moment)
+    }
+
+    /// Publishes an event about the agent itself that is no failure.
+    mutating func publishOfItself(_ body: Event.Body, at moment: Moment) {
+        publishOther(Event(time: moment.wall, source: ownSource(at: moment.wall), body: body), moment)
+        watch(moment)
     }
 
     /// See `EventStore.sayOfItself`.
@@ -296,6 +326,61 @@ package struct FeedState: ~Copyable, Sendable {
         if let rest = ownFailures.apply(body, about: topic) {
             publishOther(Event(time: moment.wall, source: source, body: .error(rest)), moment)
         }
+        watch(moment)
+    }
+
+    // MARK: Alerts
+
+    /// Has a watcher compute our alerts; it sees the lines from a number on, as far as the log has them.
+    mutating func setWatcher(_ new: any LineWatcher, from sequence: Int, at moment: Moment) {
+        watcher = new
+        for status in tables.statuses { watcher?.describe(status) }
+        watched = sequence
+        watch(moment)
+    }
+
+    private mutating func describe(_ source: SourceID) {
+        guard watcher != nil, let status = tables.sources.status(of: source) else { return }
+        watcher?.describe(status)
+    }
+
+    /// Removes the watcher, which has seen all lines.
+    mutating func takeWatcher() -> (any LineWatcher)? { watcher.take() }
+
+    /// Lets time pass for alerts.
+    mutating func advanceWatcher(at moment: Moment) {
+        guard watcher != nil else { return }
+        watch(moment)
+        watcher?.advance(to: moment.wall)
+        publishAlerts(moment)
+    }
+
+    /// Shows the watcher the lines that came, each followed by the alerts that it decides.
+    private mutating func watch(_ moment: Moment) {
+        guard watcher != nil else { return }
+        if watched < tables.log.firstSequence {
+            watcher?.miss(watched...tables.log.firstSequence - 1)
+            watched = tables.log.firstSequence
+        }
+        while watched < tables.log.nextSequence {
+            if let line = tables.log.line(watched) { watcher?.apply(line[...], at: moment.wall) }
+            watched += 1
+            publishAlerts(moment)
+        }
+    }
+
+    private mutating func publishAlerts(_ moment: Moment) {
+        guard let alerts = watcher?.takeAlerts(), !alerts.isEmpty else { return }
+        // They may stand in the middle of what comes from another agent.
+        let (member, tail) = (currentMember, encoder.tail)
+        currentMember = -1
+        encoder.setTail([])
+        for (name, alert) in alerts {
+            let source = self.source(named: name) ?? ownSource(at: moment.wall)
+            publishOther(Event(time: moment.wall, source: source, body: .alert(alert)), moment)
+        }
+        currentMember = member
+        encoder.setTail(tail)
     }
 
     /// Publishes anything but data: too rare to need optimisation.
@@ -359,6 +444,10 @@ package struct FeedState: ~Copyable, Sendable {
             line = agent
         case .peer(let peer): line = peer
         case .lost(let lost): line = lost
+        case .alert(let alert):
+            tables.mark(alert, of: source, owner: currentMember, by: tables.log.nextSequence)
+            line = alert
+        case .clock(let change): line = change
         }
         append(line, about: tables.sources.name(of: source.index), at: time, moment.now)
     }
@@ -479,7 +568,7 @@ package struct FeedState: ~Copyable, Sendable {
     private mutating func addSeries(
         _ source: SourceID, _ kind: SeriesKind, _ key: UnsafeBufferPointer<UInt8>?, _ moment: Moment
     ) -> Int? {
-        if kind != .text {
+        if kind.hasValues {
             if currentMember >= 0, fleet[closings: currentMember].series.count >= limits.memberSeries {
                 refusedForeignSeries += 1
                 let most = "more than \(limits.memberSeries) series"
@@ -493,7 +582,7 @@ package struct FeedState: ~Copyable, Sendable {
             }
         }
         guard let index = tables.addSeries(source, kind, key: key, owner: currentMember) else { return nil }
-        if kind != .text { fleet[closings: currentMember].add(series: index) }
+        if kind.hasValues { fleet[closings: currentMember].add(series: index) }
         return index
     }
 
@@ -566,7 +655,10 @@ package struct FeedState: ~Copyable, Sendable {
         let looksAtAll = fleet[closings: owner].looksAtAll
         while tables.log.totalCost < end, next < fleet[closings: owner].series.count {
             let index = fleet[closings: owner].series[next]
-            if looksAtAll || tables.series[index].ring.nextDue.map({ $0 <= time }) == true { flush(index, moment) }
+            if looksAtAll || tables.series[index].ring.nextDue.map({ $0 <= time }) == true {
+                flush(index, moment)
+                watch(moment)
+            }
             next += 1
         }
         fleet[closings: owner].close(before: next)
@@ -613,7 +705,10 @@ package struct FeedState: ~Copyable, Sendable {
         var position = some == nil ? first : 0
         while position < count, position == first || tables.log.totalCost - start < growth {
             let index = some?[position] ?? position
-            if source == nil || tables.series[index].source == source?.index { flush(index, moment, isComplete: true) }
+            if source == nil || tables.series[index].source == source?.index {
+                flush(index, moment, isComplete: true)
+                watch(moment)
+            }
             position += 1
         }
         return position < count ? position : nil
@@ -766,6 +861,7 @@ package struct FeedState: ~Copyable, Sendable {
         if let known {
             let rhythm = tables.sources.rhythm(of: known.index)
             let isNews = tables.sources.describe(known, as: description, at: time)
+            if isNews { describe(known) }
             if rhythm != description.rhythm { fitWindows(of: known, at: moment) }
             return (known, isNews)
         }
@@ -871,6 +967,7 @@ package struct FeedState: ~Copyable, Sendable {
             case .progress(var progress):
                 progress.gone = []
                 return line(progress)
+            case .alert(let alert): return line(alert)
             default: return []  // has no series
             }
         }
@@ -927,7 +1024,7 @@ package struct FeedState: ~Copyable, Sendable {
                 && tables.log.kept.accepts(sequence, before: first)
         let isEarlier = sequence == 0 && line.agent == nil
         guard isExpected, line.flaws.isEmpty, let source = line.source.flatMap({ tables.listedSource(named: $0) }),
-            tables.isRelay || tables.isRecent(time, of: source, at: moment.wall),
+            tables.isRelay || line.isAlert || tables.isRecent(time, of: source, at: moment.wall),
             let (index, value) = keptSeries(of: line, from: source, moment), !isEarlier || tables.mayRecall(index),
             sequence == 0 || tables.log.kept.add(Array(kept.bytes), of: index, sequence: sequence, before: first)
         else { return nil }
@@ -952,6 +1049,8 @@ package struct FeedState: ~Copyable, Sendable {
     ) -> (index: Int, value: Double?)? {
         let (kind, name, value): (SeriesKind, String?, Double?)
         switch line.body {
+        case .alert(let alert):
+            return tables.alertIndex(alert, of: source, owner: currentMember).map { ($0, nil) }
         case .data(let data): (kind, name, value) = (data.value == nil ? .text : .data, data.series, data.value)
         case .latency(let sample):
             // A line that is relayed stays as it is.

@@ -133,9 +133,9 @@ package struct FeedTables: ~Copyable, Sendable {
     mutating func addSeries(
         _ source: SourceID, _ kind: SeriesKind, key: UnsafeBufferPointer<UInt8>?, owner: Int32 = -1
     ) -> Int? {
-        if kind == .text {
+        if !kind.hasValues {
             let isShareUsed = owner >= 0 && series.texts(of: owner) >= limits.memberSeries
-            if isShareUsed || series.isFull(of: .text) { removeTexts(for: owner, isShareUsed: isShareUsed) }
+            if isShareUsed || series.isFull(of: kind) { removeTexts(for: owner, isShareUsed: isShareUsed) }
         }
         lastGeneration += 1
         guard
@@ -149,7 +149,7 @@ package struct FeedTables: ~Copyable, Sendable {
     }
 
     /// Makes room for series without values, as the texts of a source may have other keys with each answer: those whose
-    /// lines are gone, and those with the oldest lines, of the agent that has the most.
+    /// lines are gone, and texts with the oldest lines, of the agent that has the most.
     ///
     /// - Parameters:
     ///   - current: the owner of the new one.
@@ -158,11 +158,13 @@ package struct FeedTables: ~Copyable, Sendable {
         let most = max(1, (isShareUsed ? limits.memberSeries : limits.series) / 8)
         let owner = isShareUsed ? current : series.mostTexts(preferring: current)
         func makesRoom(_ index: Int) -> Bool {
-            series[index].source >= 0 && series[index].kind == .text && (!isShareUsed || series[index].owner == owner)
+            series[index].source >= 0 && !series[index].kind.hasValues && (!isShareUsed || series[index].owner == owner)
         }
         var gone = Set(series.indices.filter { makesRoom($0) && log.newestLine(of: $0) == nil })
         if gone.count < most {
-            gone.formUnion(log.kept.oldest(atMost: most) { makesRoom($0) && series[$0].owner == owner })
+            gone.formUnion(log.kept.oldest(atMost: most) {
+                    makesRoom($0) && series[$0].owner == owner && series[$0].kind == .text
+                })
         }
         removeSeries(gone.sorted())
     }
@@ -206,7 +208,7 @@ package struct FeedTables: ~Copyable, Sendable {
     func windowsLine(
         of index: Int, in run: String, at moment: (wall: Timestamp, feed: Timestamp), tail: (Int32) -> [UInt8]
     ) -> [UInt8]? {
-        guard series.indices.contains(index), series[index].source >= 0, series[index].kind != .text,
+        guard series.indices.contains(index), series[index].source >= 0, series[index].kind.hasValues,
             hasLongWindows(series[index].source), isCurrent(index, at: moment.feed)
         else { return nil }
         let ring = series[index].ring
@@ -265,6 +267,30 @@ package struct FeedTables: ~Copyable, Sendable {
         if !isThere { markGone(gone.key, of: source, by: max(1, log.nextSequence - 1)) }
     }
 
+    // MARK: Alerts
+
+    /// Keeps the line that comes next as the newest of its alert, or none if that is resolved.
+    ///
+    /// - Parameter owner: the agent of a fleet that it is from, by index; −1 for our own.
+    mutating func mark(_ alert: Alert, of source: SourceID, owner: Int32 = -1, by sequence: Int) {
+        guard let index = alertIndex(alert, of: source, owner: owner) else { return }
+        if alert.state == .resolved {
+            series.mark(index, -sequence)
+            log.kept.remove(index)
+        } else {
+            series.mark(index, sequence)
+            log.kept.mark(index, sequence: sequence)
+        }
+    }
+
+    /// The place of an alert among the series; nil when there is no room for it.
+    mutating func alertIndex(_ alert: Alert, of source: SourceID, owner: Int32 = -1) -> Int? {
+        alert.key.withUnsafeBytes { key in
+            if let known = series.find(source, .alert, key: key) { return known }
+            return addSeries(source, .alert, key: key.assumingMemoryBound(to: UInt8.self), owner: owner)
+        }
+    }
+
     // MARK: Kept lines
 
     /// Whether a line that is its series' newest still says something: the series is not gone, and the log has the line, or it
@@ -318,6 +344,7 @@ package struct FeedTables: ~Copyable, Sendable {
     /// that came first. The next one says then that it is gone.
     func mayRecall(_ index: Int) -> Bool {
         guard !series.isGone(index) else { return false }
+        if series[index].kind == .alert { return true }
         let isTold = !isRelay && series.key(of: index) != nil && sources.givesWholeAnswers(series[index].source)
         return !isTold || series.isHeard(index)
     }

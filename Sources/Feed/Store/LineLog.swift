@@ -264,6 +264,13 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         }
     }
 
+    /// A line without its newline; nil if the log does not have it.
+    func line(_ sequence: Int) -> [UInt8]? {
+        guard !chunks.isEmpty, sequence < nextSequence else { return nil }
+        let chunk = chunks[chunkIndex(of: sequence)]
+        return chunk.firstSequence..<chunk.endSequence ~= sequence ? chunk.line(sequence) : nil
+    }
+
     /// A series' newest line; nil for none.
     func newestLine(of series: Int) -> [UInt8]? {
         if let kept = kept.line(of: series) { return kept }

@@ -5,7 +5,7 @@ internal import Reactor
 struct OwnFailures: Sendable {
     /// A limit, by its topic.
     enum Limit: String, CaseIterable {
-        case series, endpoints, kept
+        case series, endpoints, kept, alerts
     }
 
     /// The number of refusals, and the time of the last one.

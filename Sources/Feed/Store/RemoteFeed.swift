@@ -222,6 +222,9 @@ struct RemoteFeed: Sendable {
                 tables.sources.setState(.ok, of: source, time)
                 tables.sources.hear(from: source, at: clock ?? time)
             }
+        case .alert(let alert):
+            guard let source = tables.remoteSource(line.source, at: time) else { return nil }
+            tables.mark(alert, of: source, by: sequence)
         case .agent(let said):
             guard line.agent == nil else { break }
             var counts = StoreCounts()

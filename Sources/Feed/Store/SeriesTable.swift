@@ -98,7 +98,7 @@ package struct SeriesTable: Sendable {
     package var isFull: Bool { count >= limit }
 
     /// Whether there is no room for another series of this kind.
-    func isFull(of kind: SeriesKind) -> Bool { kind == .text ? texts >= limit : isFull }
+    func isFull(of kind: SeriesKind) -> Bool { kind.hasValues ? isFull : texts >= limit }
 
     /// The indices of all series, and of those that were removed.
     var indices: Range<Int> { entries.indices }
@@ -154,7 +154,7 @@ package struct SeriesTable: Sendable {
             return position < own.count && own[position] >= 0 ? Int(own[position]) : nil
         }
         guard key.count <= Self.longestKey else { return nil }
-        let slot = slot(of: key, source: source.index, isText: kind == .text, hash: hash(key, source, kind))
+        let slot = slot(of: key, source: source.index, Space(kind), hash: hash(key, source, kind))
         return slots[slot].index >= 0 ? Int(slots[slot].index) : nil
     }
 
@@ -167,10 +167,10 @@ package struct SeriesTable: Sendable {
         ring: WindowRing
     ) -> Int? {
         guard !isFull(of: kind), (key?.count ?? 0) <= Self.longestKey else {
-            if kind != .text { refused &+= 1 }
+            if kind.hasValues { refused &+= 1 }
             return nil
         }
-        if kind == .text {
+        if !kind.hasValues {
             texts += 1
             textShares[owner, default: 0] += 1
         }
@@ -200,7 +200,7 @@ package struct SeriesTable: Sendable {
 
     /// The index in `own` of a source's own series of a kind.
     @inline(__always)
-    private func ownIndex(of source: SourceID, _ kind: SeriesKind) -> Int { source.index &* 5 &+ kind.rawValue }
+    private func ownIndex(of source: SourceID, _ kind: SeriesKind) -> Int { source.index &* SeriesKind.kinds &+ kind.rawValue }
 
     /// Makes a series with a key its source's newest.
     private mutating func link(_ index: Int) {
@@ -266,6 +266,7 @@ package struct SeriesTable: Sendable {
     var gone: [Int] {
         entries.indices.filter { index in
             entries[index].source >= 0 && entries[index].newest < 0 && entries[index].offset >= 0
+                && entries[index].kind != .alert
                 && twin(of: index).map { entries[$0].newest < 0 && $0 > index } ?? true
         }
     }
@@ -299,7 +300,7 @@ package struct SeriesTable: Sendable {
         var index = Int(newestKeyed[source.index])
         while index >= 0 {
             let newest = entries[index].newest
-            if newest >= 0, newest < first {
+            if newest >= 0, newest < first, entries[index].kind != .alert {
                 let twin = twin(of: index)
                 if twin.map({ entries[$0].newest < first }) ?? true {
                     entries[index].newest = -sequence
@@ -312,10 +313,17 @@ package struct SeriesTable: Sendable {
         return gone.reversed()
     }
 
-    /// The hash of a key of one kind: data with values, or text.
+    /// What tells equal keys of a source apart.
+    private enum Space: Int {
+        case values, texts, alerts
+
+        @inline(__always)
+        init(_ kind: SeriesKind) { self = kind == .text ? .texts : kind == .alert ? .alerts : .values }
+    }
+
     @inline(__always)
     private func hash(_ key: UnsafeRawBufferPointer, _ source: SourceID, _ kind: SeriesKind) -> UInt64 {
-        hash(key, source: source.index &* 2 &+ (kind == .text ? 1 : 0))
+        hash(key, source: source.index &* 3 &+ Space(kind).rawValue)
     }
 
     /// Returns the next series of a walk.
@@ -330,21 +338,21 @@ package struct SeriesTable: Sendable {
 
     /// The slot that holds the series, or the free one where it belongs.
     @inline(__always)
-    private func slot(of key: UnsafeRawBufferPointer, source: Int, isText: Bool, hash: UInt64) -> Int {
+    private func slot(of key: UnsafeRawBufferPointer, source: Int, _ space: Space, hash: UInt64) -> Int {
         let mask = slots.count - 1
         let tag = UInt32(truncatingIfNeeded: hash >> 32)
         var slot = Int(truncatingIfNeeded: hash) & mask
         while slots[slot].index >= 0 {
-            if slots[slot].tag == tag, isEntry(Int(slots[slot].index), key, source, isText) { break }
+            if slots[slot].tag == tag, isEntry(Int(slots[slot].index), key, source, space) { break }
             slot = (slot + 1) & mask
         }
         return slot
     }
 
     @inline(__always)
-    private func isEntry(_ index: Int, _ key: UnsafeRawBufferPointer, _ source: Int, _ isText: Bool) -> Bool {
+    private func isEntry(_ index: Int, _ key: UnsafeRawBufferPointer, _ source: Int, _ space: Space) -> Bool {
         guard entries[index].source == source, entries[index].length == key.count,
-            (entries[index].kind == .text) == isText
+            Space(entries[index].kind) == space
         else { return false }
         let offset = entries[index].offset
         return keys.withUnsafeBytes { keys in
@@ -359,7 +367,7 @@ package struct SeriesTable: Sendable {
         removals += 1
         for index in gone {
             words.remove(index)
-            if entries[index].kind == .text {
+            if !entries[index].kind.hasValues {
                 texts -= 1
                 textShares[entries[index].owner, default: 0] -= 1
             }

@@ -99,6 +99,11 @@ struct SourceTable: Sendable {
     func bands(of index: Int) -> Bands? { sources[index]?.bands }
     func rhythm(of index: Int) -> Rhythm { sources[index]?.status.rhythm ?? .stream }
 
+    /// The state of a source that is listed.
+    func status(of source: SourceID) -> SourceStatus? {
+        sources[source.index].flatMap { $0.isRetired ? nil : $0.status }
+    }
+
     /// Adds a source at `generation`, or replaces the description of the one with this name.
     mutating func register(_ description: SourceDescription, at time: Timestamp, generation: Int) -> SourceID {
         let status = Self.status(description, since: time)

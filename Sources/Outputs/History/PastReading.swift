@@ -13,13 +13,15 @@ package struct PastReading: Sendable {
         case time(Timestamp?, until: Timestamp?)
         /// The columns of a series, from all that the journal has when the reading begins.
         case columns(ColumnQuery)
+        /// The alerts that fire, as `kept` lines, in one step.
+        case alerts
     }
 
     /// The result of a step.
     package enum Step: Sendable, Equatable {
         /// The reader's next bytes: whole lines, behind a `hello` and `stats` where a run begins; may be empty.
         case bytes([UInt8])
-        /// The last of the requested columns, and the answer's `bye`.
+        /// The last of the requested columns, and the answer's `bye`; the alerts.
         case last([UInt8])
         /// The journal has nothing, or nothing more, or cannot be read.
         case end(JournalFault?)
@@ -117,6 +119,7 @@ package struct PastReading: Sendable {
             phase = .columns(query, run: page.run.name)
             answered = time
             return .bytes(try greeting(page, first: last.addingSaturated(1), through: last, time))
+        case .alerts: return .last(try history.alerts(at: time))
         case .after(let sequence, let run):
             // Looks up the next line: the run may begin with it, and have no row id for the one before.
             guard let next = try history.rowID(of: sequence.addingSaturated(1), in: run) else { return .end(nil) }

@@ -757,6 +757,14 @@ function boardLine({ seq, time, type, source, kind, body }) {
         case "peer":
             line.text = body.state
             break
+        case "alert":
+            line.value = body.value
+            line.text = body.condition
+            line.code = body.state
+            break
+        case "clock":
+            line.value = body.step
+            break
         case "restart":
             line.value = body.lastSequence
             line.text = body.lastRun

@@ -312,6 +312,8 @@ export function say(board, line) {
     case "restart": return ["", restarted(line)]
     case "peer": return ["", "is " + (line.text ?? "")]
     case "lost": return ["", fixed(line.value ?? 0, 0) + " lines are lost"]
+    case "alert": return [line.code ?? "", `${line.text ?? ""}${line.value === null ? "" : "  " + amount}`]
+    case "clock": return ["", "the clock was set, or the machine slept"]
     case "agent": return ["", "how the agent is doing: see Metrics"]
     default: return [line.word ?? amount, line.text ?? ""]
     }

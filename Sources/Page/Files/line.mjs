@@ -32,8 +32,8 @@ function lineOf(m, text, isNested) {
 
 const ofConnection = new Set(["hello", "stats", "gap", "bye"])
 // The lines that a `kept` line may have in it.
-const recalled = new Set(["data", "latency", "memory", "progress", "rows"])
-const numbered = new Set(["latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost", "peer"])
+const recalled = new Set(["data", "latency", "memory", "progress", "alert", "rows"])
+const numbered = new Set(["latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost", "peer", "alert", "clock"])
 
 /** What a line's body is: its type, but for `data`, `rows`, `column`, `refusal` and `unknown`. */
 function kindOf({ type, seq = null, series = null, rows = null }, isNested) {
@@ -126,6 +126,12 @@ const readers = {
     }),
     restart: m => ({ lastRun: m.last_run ?? null, lastSequence: m.last_seq ?? null, ended: m.ended ?? null }),
     lost: m => ({ from: m.from, to: m.to, run: m.origin_run ?? null }),
+    alert: m => ({
+        about: m.about, condition: m.condition, state: m.state, id: m.id, at: parseTime(m.at), since: parseTime(m.since),
+        severity: m.severity ?? null, value: m.value ?? null, text: m.text ?? null, test: m.test, note: m.note ?? null,
+        down: duration(m.down_s, 1e6), reason: m.reason ?? null,
+    }),
+    clock: m => ({ step: m.step_s, slept: duration(m.slept_s, 1e6) }),
     peer: m => ({
         state: m.state,
         since: parseTime(m.since),

@@ -175,7 +175,7 @@ struct Quantity: Equatable {
         case .latency: (text, self.unit) = (NumberText.milliseconds(value), "ms")
         case .memory: (text, self.unit) = NumberText.bytes(value)
         case .count: (text, self.unit) = (NumberText.short(value), "")
-        case .data, .text:
+        case .data, .text, .alert:
             text = unit == "ms" ? NumberText.milliseconds(value) : NumberText.short(value)
             self.unit = unit ?? ""
         }

@@ -97,6 +97,11 @@ extension Painter {
         case "restart": return name + [(Self.restarted(line), line.code == nil ? theme.warning : theme.muted)]
         case "peer": return name + [("is " + (line.text ?? ""), line.text == "live" ? theme.muted : theme.warning)]
         case "lost": return name + [(NumberText.fixed(line.value ?? 0, 0) + " lines are lost", theme.bad)]
+        case "alert":
+            let isOver = line.code == Alert.State.resolved.rawValue
+            let words = (line.code ?? "") + ": " + (line.text ?? "") + (line.value == nil ? "" : "  " + quantity)
+            return name + [(words, isOver ? theme.good : theme.bad)]
+        case "clock": return name + [("the clock was set, or the machine slept", theme.warning)]
         case "agent": return name + [("how the agent is doing: see Metrics", theme.faint)]
         default:
             var pieces = name

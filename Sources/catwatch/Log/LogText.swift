@@ -73,6 +73,14 @@ enum LogText {
             guard let last = restart.lastRun else { return "" }
             let end = restart.ended.map { "ended: " + Sanitizer.visible($0, limit: 60) } ?? "did not end well"
             return "run \(Sanitizer.visible(last)) \(end); kept up to \(restart.lastSequence ?? 0)"
+        case .alert(let alert):
+            let value = alert.value.map { NumberText.short($0) } ?? alert.text.map { Sanitizer.visible($0, limit: 100) }
+            let name = Sanitizer.visible(alert.condition, limit: 100)
+            return "\(alert.state.rawValue): \(name) (\(Sanitizer.visible(alert.about, limit: 60)))"
+                + (value.map { ", \($0)" } ?? "")
+        case .clock(let change):
+            return "was set by \(NumberText.fixed(change.step.seconds, 1)) s; slept"
+                + " \(NumberText.fixed(change.slept.seconds, 1)) s"
         case .lost(let lost): return "\(lost.numbers.lowerBound) to \(lost.numbers.upperBound) are lost"
         case .peer(let peer):
             let host = peer.host.name.isEmpty ? "" : ", on \(Sanitizer.visible(peer.host.name, limit: 60))"

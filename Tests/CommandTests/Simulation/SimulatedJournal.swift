@@ -282,6 +282,8 @@ final class SimulatedJournal: @unchecked Sendable {  // touched on one loop only
             try enter().page(query, behind: rowID, bytes: bytes)
         }
 
+        func alerts(at time: Timestamp) throws(JournalFault) -> [UInt8] { try enter().alerts(at: time) }
+
         func columns(_ query: ColumnQuery) throws(JournalFault) -> ColumnPage { try enter().columns(query) }
     }
 }

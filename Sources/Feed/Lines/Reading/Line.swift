@@ -33,6 +33,8 @@ package struct Line: Sendable, Equatable {
         indirect case restart(Restart)
         case lost(Lost)
         indirect case peer(Peer)
+        indirect case alert(Alert)
+        case clock(ClockChange)
         case gap(Gap)
         case bye(Bye)
         indirect case kept(Kept)
@@ -42,6 +44,9 @@ package struct Line: Sendable, Equatable {
         /// A type that this version does not know; format 1 may gain types.
         case unknown
     }
+
+    /// Whether it is about an alert.
+    package var isAlert: Bool { if case .alert = body { true } else { false } }
 
     /// The data that an upstream sent.
     package struct Data: Sendable, Equatable {

@@ -63,6 +63,34 @@ extension Lost {
     }
 }
 
+extension Alert {
+    /// Nil for a state that this version does not know.
+    init?(_ members: borrowing LineMembers) throws(LineFault) {
+        let evidence = try members.objectIfAny(.evidence) { evidence throws(LineFault) in
+            Evidence(
+                run: try evidence.string(.run), from: try evidence.int(.from), to: try evidence.int(.to),
+                worst: try evidence.intIfAny(.worst))
+        }
+        guard let evidence else { throw members.wrong(.evidence, "an object") }
+        guard let state = State(rawValue: try members.string(.state)) else { return nil }
+        self.init(
+            about: try members.string(.about), condition: try members.string(.condition), state: state,
+            id: try members.string(.id), at: try members.time(.at), since: try members.time(.since),
+            severity: try members.stringIfAny(.severity), value: try members.doubleIfAny(.value),
+            text: try members.stringIfAny(.text), test: try members.string(.test),
+            note: try members.stringIfAny(.note), down: try members.durationIfAny(.downS, unit: second),
+            reason: try members.stringIfAny(.reason).flatMap { Reason(rawValue: $0) }, evidence: evidence)
+    }
+}
+
+extension ClockChange {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        let step = try members.double(.stepS)
+        guard abs(step) <= 31_556_952_000 else { throw members.wrong(.stepS, "at most 1,000 years") }
+        self.init(step: .microseconds(step * second), slept: try members.duration(.sleptS, unit: second))
+    }
+}
+
 extension Line.Peer {
     init(_ members: borrowing LineMembers) throws(LineFault) {
         state = try members.string(.state)

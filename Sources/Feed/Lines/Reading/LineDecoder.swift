@@ -66,6 +66,11 @@ package enum LineDecoder {
         case "recovered": return .recovered(try numbered(members, Recovery.init))
         case "agent": return .agent(try numbered(members, Line.Agent.init))
         case "restart": return .restart(try numbered(members, Restart.init))
+        case "alert":
+            return try numbered(members) { members throws(LineFault) in
+                try Alert(members).map { .alert($0) } ?? .unknown
+            }
+        case "clock": return .clock(try numbered(members, ClockChange.init))
         case "lost": return .lost(try numbered(members, Lost.init))
         case "peer": return .peer(try numbered(members, Line.Peer.init))
         case "kept" where !isNested && members.value(.seq) == nil && members.value(.series) == nil:
@@ -85,7 +90,7 @@ package enum LineDecoder {
         let bytes = line[line.startIndex + range.lowerBound..<line.startIndex + range.upperBound]
         let kept = try decode(bytes, isNested: true)
         switch kept.body {
-        case .data, .latency, .memory, .progress: return .kept(Line.Kept(run: run, line: kept, bytes: bytes))
+        case .data, .latency, .memory, .progress, .alert: return .kept(Line.Kept(run: run, line: kept, bytes: bytes))
         case .window(let newest) where newest.revision < 0:
             let windows = try bytes.withUnsafeBufferPointer { bytes throws(LineFault) in
                 try LineMembers.with(line: bytes) { members throws(LineFault) in try Line.Window.rows(members) }.value

@@ -156,7 +156,7 @@ package enum ControlLine {
     }
 
     /// A line that the log has let go of and that is still its series' newest.
-    static func kept(time: Timestamp, run: String, line content: [UInt8]) -> [UInt8] {
+    package static func kept(time: Timestamp, run: String, line content: [UInt8]) -> [UInt8] {
         line("kept", time, atMost: keptOverhead + content.count) { writer in
             writer.string("run", run)
             writer.raw(",\"line\":")

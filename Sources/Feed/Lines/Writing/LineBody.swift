@@ -87,6 +87,46 @@ extension Recovery: LineBody {
     }
 }
 
+extension Alert: LineBody {
+    static var type: StaticString { "alert" }
+    var textBytes: Int {
+        [about, condition, id, severity ?? "", text ?? "", test, note ?? "", evidence.run].reduce(0) {
+            $0 + $1.utf8.count
+        }
+    }
+
+    func write(to writer: inout LineWriter) {
+        writer.string("about", about)
+        writer.string("condition", condition)
+        writer.string("state", state.rawValue)
+        writer.string("id", id)
+        writer.time("at", at)
+        writer.time("since", since)
+        writer.string("severity", severity)
+        writer.number("value", value)
+        writer.string("text", text)
+        writer.string("test", test)
+        writer.string("note", note)
+        writer.number("down_s", down?.seconds)
+        writer.string("reason", reason?.rawValue)
+        writer.object("evidence") {
+            $0.string("run", evidence.run)
+            $0.integer("from", evidence.from)
+            $0.integer("to", evidence.to)
+            $0.integer("worst", evidence.worst)
+        }
+    }
+}
+
+extension ClockChange: LineBody {
+    static var type: StaticString { "clock" }
+
+    func write(to writer: inout LineWriter) {
+        writer.number("step_s", step.seconds)
+        writer.number("slept_s", slept.seconds)
+    }
+}
+
 extension Restart: LineBody {
     static var type: StaticString { "restart" }
     var textBytes: Int { (lastRun?.utf8.count ?? 0) + (ended?.utf8.count ?? 0) }

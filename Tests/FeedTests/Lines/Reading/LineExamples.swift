@@ -40,11 +40,18 @@ enum LineExamples {
     static let restart =
         #"{"seq":1,"time":"2001-09-09T01:46:40.000000Z","type":"restart","source":"catwatch","last_run":"r0","last_seq":7,"#
         + #""ended":"SIGTERM"}"#
+    static let alert =
+        #"{"seq":92,"time":"2001-09-09T01:46:40.000000Z","type":"alert","source":"rooms","about":"rooms/kitchen","#
+        + #""condition":"hot","state":"resolved","id":"9f2c","at":"2001-09-09T01:46:40.000000Z","#
+        + #""since":"2001-09-09T01:40:40.000000Z","severity":"warning","value":700,"test":"rooms/* > 1000","note":"x","#
+        + #""down_s":360,"reason":"until","evidence":{"run":"r1","from":60,"to":91,"worst":70}}"#
+    static let clock =
+        #"{"seq":93,"time":"2001-09-09T01:46:40.000000Z","type":"clock","source":"catwatch","step_s":-3600,"slept_s":0.5}"#
     static let gap = #"{"type":"gap","time":"2001-09-09T01:46:40.000000Z","from":6,"to":90,"reason":"slow_reader"}"#
     static let bye =
         #"{"type":"bye","time":"2001-09-09T01:46:40.000000Z","run":"r1","last_seq":91,"reason":"SIGTERM"}"#
 
     static let all = [
-        hello, stats, data, latency, memory, window, error, progress, recovered, agent, restart, gap, bye,
+        hello, stats, data, latency, memory, window, error, progress, recovered, agent, restart, alert, clock, gap, bye,
     ]
 }

@@ -1,0 +1,344 @@
+package import Feed
+package import Reactor
+
+/// The alerts of a feed: computed from its numbered lines alone, so that the feed, its journal and a recording give the same.
+///
+/// Time is that of the lines, without steps of the clock and without sleep, which `clock` lines tell (decision 0070). An *episode*
+/// lasts from the line that says `firing` to the one that says `resolved`.
+package struct AlertBook: LineWatcher {
+    package let rules: [AlertRule]
+    private let interval: Duration
+    private let run: String
+    private var board: ConditionBoard
+    /// The rule of each condition on the board, and the rules' and conditions' places by name.
+    private let ruleOfCondition: [Int]
+    private let places: [Board.Name: (rule: Int, conditions: Range<Int>)]
+    private var episodes: [Key: Episode] = [:]
+    /// The episodes by the numbers that `reminders` has.
+    private var keys: [Int: Key] = [:]
+    private var nextNumber = 0
+    private var reminders = DeadlineHeap()
+    /// Alerts that nobody has taken yet.
+    private var due: [(source: String, alert: Alert)] = []
+    /// Whether turns are those of an earlier run, or of one who is told otherwise.
+    private var isSilent = false
+
+    /// How far the wall clock is ahead of the time that counts.
+    private var offset = Duration.zero
+    /// The newest time by the feed's own clock, and how far those of a fleet's agents are ahead of it.
+    private var ownTime: Timestamp?
+    private var skews: [String: Duration] = [:]
+
+    /// Whether conditions may be about a source, for those that were asked for.
+    private var sources: [Board.Name: Bool] = [:]
+    private static let mostSources = 20_000
+
+    private struct Key: Hashable {
+        /// The name of the rule.
+        let condition: Board.Name
+        let about: Board.Name
+    }
+
+    private struct Episode {
+        /// Its newest alert; its times are those of the wall clock.
+        var alert: Alert
+        let source: String
+        let number: Int
+        /// The conditions that are met, of those of its rule.
+        var met: Set<Int> = []
+        /// Since when it fires.
+        var begun: Timestamp
+        /// When it is told again.
+        var remindAt: Timestamp?
+    }
+
+    /// - Parameters:
+    ///   - run: the name of the feed's run.
+    ///   - interval: the width of the feed's windows.
+    ///   - start: when watching begins; nil if lines of the past come first.
+    package init(_ rules: [AlertRule], run: String, interval: Duration, from start: Timestamp?) {
+        (self.rules, self.run, self.interval) = (rules, run, interval)
+        var conditions: [Condition] = []
+        var places: [Board.Name: (rule: Int, conditions: Range<Int>)] = [:]
+        var ruleOfCondition: [Int] = []
+        for (index, rule) in rules.enumerated() {
+            let first = conditions.count
+            conditions += rule.conditions
+            places[Board.Name(rule.name)] = (index, first..<conditions.count)
+            ruleOfCondition += repeatElement(index, count: rule.conditions.count)
+        }
+        (self.places, self.ruleOfCondition) = (places, ruleOfCondition)
+        board = ConditionBoard(conditions, from: start, isJudging: true, isByLines: true, tellsTurns: true)
+        ownTime = start
+    }
+
+    /// The number of episodes.
+    package var count: Int { episodes.count }
+    /// The longest time that a condition looks back.
+    package var memory: Duration { board.conditions.map(\.memory).max() ?? .zero }
+    /// The number of times that a series found no room.
+    package var refused: Int { board.refused }
+
+    // MARK: Lines
+
+    package mutating func isAbout(source: String) -> Bool {
+        if let known = sources[Board.Name(source)] { return known }
+        if sources.count >= Self.mostSources { sources = [:] }
+        let isAbout = board.mayBeAbout(source: source)
+        sources[Board.Name(source)] = isAbout
+        return isAbout
+    }
+
+    package mutating func describe(_ status: SourceStatus) {
+        board.describe(status)
+        collect()
+    }
+    package mutating func retire(source: String) {
+        board.retire(source: source)
+        collect()
+    }
+    package mutating func miss(_ numbers: ClosedRange<Int>) {
+        board.miss()
+        collect()
+    }
+
+    package mutating func apply(_ line: Bytes, at wall: Timestamp) {
+        guard let line = try? LineDecoder.decode(line) else { return }
+        apply(line)
+    }
+
+    /// Applies the next line of the feed, or of a recording.
+    package mutating func apply(_ line: Line) {
+        switch line.body {
+        case .clock(let change) where line.agent == nil: offset += change.step + change.slept
+        case .peer(let peer):
+            if let agent = line.agent { skews[agent] = peer.skew.map { .microseconds($0 * 1_000) } }
+        case .alert: return
+        default: break
+        }
+        let time = time(of: line)
+        if let time { pass(to: time) }
+        board.apply(line, at: time)
+        collect()
+    }
+
+    /// When a line counts; nil if it says nothing of the time.
+    private mutating func time(of line: Line) -> Timestamp? {
+        guard line.seq != nil else { return nil }
+        let isData = if case .data = line.body { true } else { false }
+        guard isData || line.agent != nil else {
+            ownTime = line.time - offset
+            return ownTime
+        }
+        // An event may say that it is from later, and an agent's clock may be anything.
+        let time = line.time - offset - (line.isForwarded ? line.agent.flatMap { skews[$0] } ?? .zero : .zero)
+        return ownTime.map { min(time, $0 + interval) } ?? time
+    }
+
+    // MARK: Time
+
+    package var nextDeadline: Timestamp? {
+        [board.nextDeadline, reminders.earliest].compactMap { $0 }.min().map { $0 + offset }
+    }
+
+    package mutating func advance(to wall: Timestamp) { pass(to: wall - offset) }
+
+    /// Lets time pass, up to what is due by then: between two lines nothing else shows how late it is.
+    private mutating func pass(to time: Timestamp) {
+        while let next = [board.nextDeadline, reminders.earliest].compactMap({ $0 }).min(), next <= time {
+            board.advance(to: next)
+            collect()
+            while let reminder = reminders.pop(at: next) { remind(reminder.id, at: reminder.time) }
+        }
+    }
+
+    // MARK: Episodes
+
+    package mutating func takeAlerts() -> [(source: String, alert: Alert)] {
+        defer { due = [] }
+        return due
+    }
+
+    private mutating func collect() {
+        for turn in board.takeTurns() { if turn.isMet { begin(turn) } else { end(turn) } }
+    }
+
+    private mutating func begin(_ turn: Turn) {
+        guard !isSilent else { return }
+        let rule = rules[ruleOfCondition[turn.condition]]
+        let (about, source) = board.subject(of: turn)
+        let key = Key(condition: Board.Name(rule.name), about: Board.Name(about))
+        guard episodes[key] == nil else {
+            episodes[key]?.met.insert(turn.condition)
+            return
+        }
+        let since = turn.since + offset
+        let identity = Array(rule.name.utf8) + [0] + Array(about.utf8) + [0] + Array("\(since.microseconds)".utf8)
+        let alert = Alert(
+            about: about, condition: rule.name, state: .firing, id: Alert.digest(identity), at: turn.at + offset,
+            since: since, severity: rule.severity?.rawValue, test: board.conditions[turn.condition].body,
+            note: rule.note, evidence: Alert.Evidence(run: run, from: turn.from, to: turn.line))
+        var episode = Episode(
+            alert: alert, source: source ?? EventStore.ownName, number: nextNumber, met: [turn.condition],
+            begun: turn.at)
+        nextNumber += 1
+        keys[episode.number] = key
+        board.measure(turn, in: run, into: &episode.alert)
+        schedule(&episode, rule, from: turn.at)
+        episodes[key] = episode
+        due.append((episode.source, episode.alert))
+    }
+
+    private mutating func end(_ turn: Turn) {
+        let (about, _) = board.subject(of: turn)
+        let rule = rules[ruleOfCondition[turn.condition]]
+        let key = Key(condition: Board.Name(rule.name), about: Board.Name(about))
+        episodes[key]?.met.remove(turn.condition)
+        guard !isSilent, let episode = episodes[key], episode.met.isEmpty else { return }
+        var alert = episode.alert
+        board.measure(turn, in: run, into: &alert)
+        resolve(key, alert, at: turn.at, turn.isGone ? .forgotten : .until)
+    }
+
+    private mutating func resolve(_ key: Key, _ last: Alert, at time: Timestamp, _ reason: Alert.Reason) {
+        guard let episode = episodes.removeValue(forKey: key) else { return }
+        keys[episode.number] = nil
+        var alert = last
+        (alert.state, alert.reason, alert.at) = (.resolved, reason, time + offset)
+        alert.down = max(.zero, time - episode.begun)
+        due.append((episode.source, alert))
+    }
+
+    private mutating func schedule(_ episode: inout Episode, _ rule: AlertRule, from time: Timestamp) {
+        episode.remindAt = rule.reminder.map { time + $0 }
+        if let time = episode.remindAt { reminders.insert(time, episode.number) }
+    }
+
+    private mutating func remind(_ number: Int, at time: Timestamp) {
+        guard let key = keys[number], var episode = episodes[key], episode.remindAt == time,
+            let place = places[key.condition]
+        else { return }
+        (episode.alert.state, episode.alert.at, episode.alert.reason) = (.reminder, time + offset, nil)
+        schedule(&episode, rules[place.rule], from: time)
+        episodes[key] = episode
+        due.append((episode.source, episode.alert))
+    }
+
+    // MARK: Restart and reload
+
+    /// Applies a line of an earlier run. The states follow, but nobody is told.
+    package mutating func applyPast(_ line: Line) {
+        isSilent = true
+        defer { isSilent = false }
+        switch line.body {
+        // The lines of the next run go on from those of the last.
+        case .hello, .bye, .kept, .refusal: return
+        case .stats(let stats): for status in stats.sources { board.describe(status) }
+        default: apply(line)
+        }
+    }
+
+    /// Goes on after the lines of earlier runs with the episodes that their alerts tell of.
+    ///
+    /// - Parameters:
+    ///   - firing: the newest `alert` line of each episode that is not resolved.
+    ///   - wall: now. If the clock was set back meanwhile, no time has passed.
+    package mutating func resume(_ firing: [Line], at wall: Timestamp) {
+        if wall - offset < board.time { offset = wall - board.time }
+        ownTime = wall - offset
+        isSilent = true
+        board.resume(at: wall - offset)
+        collect()
+        isSilent = false
+        let told = firing.compactMap { line -> (source: String, alert: Alert)? in
+            guard line.agent == nil, case .alert(let alert) = line.body, alert.state != .resolved else { return nil }
+            return (line.source ?? EventStore.ownName, alert)
+        }
+        take(told, at: wall - offset)
+    }
+
+    /// Goes on after a reload, in the place of a book with other rules.
+    ///
+    /// - Parameter kept: `kept` lines with the newest of each series, for conditions that are new.
+    package mutating func replace(_ old: AlertBook, kept: [Line]) {
+        (offset, ownTime, skews) = (old.offset, old.ownTime, old.skews)
+        due = old.due
+        isSilent = true
+        board.adopt(old.board)
+        collect()
+        isSilent = false
+        let told = old.episodes.values.sorted { $0.number < $1.number }.map { ($0.source, $0.alert) }
+        take(told, at: board.time, kept: kept)
+    }
+
+    /// Reads the newest lines of series for conditions that know nothing of these.
+    package mutating func recall(_ kept: [Line]) {
+        for line in kept { if case .kept(let kept) = line.body { board.recallForNew(kept.line) } }
+        collect()
+    }
+
+    /// Takes over episodes. Those of conditions that changed are judged anew; those of conditions that are gone end.
+    private mutating func take(
+        _ told: [(source: String, alert: Alert)], at now: Timestamp, kept: [Line] = []
+    ) {
+        var changed: [Key] = []
+        var removed: [(Key, Alert.Reason)] = []
+        for (source, alert) in told {
+            let key = Key(condition: Board.Name(alert.condition), about: Board.Name(alert.about))
+            guard episodes[key] == nil else { continue }
+            var episode = Episode(alert: alert, source: source, number: nextNumber, begun: alert.at - offset)
+            // A reminder says when it was told, but not since when.
+            if alert.state == .reminder { episode.begun = alert.since - offset }
+            nextNumber += 1
+            keys[episode.number] = key
+            guard let place = places[key.condition] else {
+                episodes[key] = episode
+                removed.append((key, .removed))
+                continue
+            }
+            let same = place.conditions.filter { board.conditions[$0].body == alert.test }
+            for condition in same.isEmpty ? Array(place.conditions) : same {
+                if board.setMet(condition, about: alert.about, of: source, since: alert.since - offset) {
+                    episode.met.insert(condition)
+                }
+            }
+            (episode.alert.severity, episode.alert.note) = (
+                rules[place.rule].severity?.rawValue, rules[place.rule].note
+            )
+            schedule(&episode, rules[place.rule], from: alert.at - offset)
+            episodes[key] = episode
+            if episode.met.isEmpty { removed.append((key, .changed)) } else if same.isEmpty { changed.append(key) }
+        }
+        board.retell { condition, about in
+            let key = Key(condition: Board.Name(rules[ruleOfCondition[condition]].name), about: Board.Name(about))
+            return episodes[key]?.met.contains(condition) ?? false
+        }
+        for (key, reason) in removed { if let alert = episodes[key]?.alert { resolve(key, alert, at: now, reason) } }
+        let first = due.count
+        recall(kept)
+        board.judgeAgain()
+        collect()
+        for index in due[first...].indices where due[index].alert.reason == .until {
+            let alert = due[index].alert
+            let key = Key(condition: Board.Name(alert.condition), about: Board.Name(alert.about))
+            if changed.contains(key) { due[index].alert.reason = .changed }
+        }
+    }
+}
+
+extension ConditionBoard {
+    /// Says by which value and lines an alert was decided.
+    fileprivate func measure(_ turn: Turn, in run: String, into alert: inout Alert) {
+        let (value, sequence) = measurement(of: turn)
+        (alert.value, alert.text) = (nil, nil)
+        switch value {
+        case .number(let number): alert.value = number
+        case .text(let text): alert.text = text
+        case .nothing: break
+        }
+        if alert.evidence.run != run { alert.evidence = Alert.Evidence(run: run, from: 0, to: 0) }
+        if turn.isMet { alert.evidence.from = turn.from }
+        alert.evidence.to = turn.line > 0 ? turn.line : sequence
+        alert.evidence.worst = turn.worst.flatMap { $0 > 0 ? $0 : nil } ?? alert.evidence.worst
+    }
+}

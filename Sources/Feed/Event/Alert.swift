@@ -1,0 +1,97 @@
+package import Reactor
+
+/// A change of an alert for one series, source or set of series: it fires, still fires, or is resolved.
+package struct Alert: Sendable, Equatable {
+    package enum State: String, Sendable {
+        case firing, reminder, resolved
+    }
+
+    /// Why it is resolved.
+    package enum Reason: String, Sendable {
+        /// What ends the condition came true.
+        case until
+        /// The condition was changed, and does not hold.
+        case changed
+        /// The condition was removed.
+        case removed
+        /// The series or source is gone.
+        case forgotten
+    }
+
+    /// The lines that show it, by their numbers in a run.
+    package struct Evidence: Sendable, Equatable {
+        package var run: String
+        /// The line since which the tests hold, and the one that decided. 0 if no line did, but time.
+        package var from: Int
+        package var to: Int
+        /// The line with the value that is furthest beyond the limit; nil if values have no order.
+        package var worst: Int?
+
+        package init(run: String, from: Int, to: Int, worst: Int? = nil) {
+            (self.run, self.from, self.to, self.worst) = (run, from, to, worst)
+        }
+    }
+
+    /// The series, source or agent that it is about; of a set, as the condition names it.
+    package var about: String
+    /// The name of the condition.
+    package var condition: String
+    package var state: State
+    /// The same in all lines of an episode, from firing to resolved, and different from that of any other.
+    package var id: String
+    /// When it was decided, and since when the tests hold.
+    package var at: Timestamp
+    package var since: Timestamp
+    package var severity: String?
+    /// The value that decided, if it is a number, and finite.
+    package var value: Double?
+    /// The value that decided, if it is another; cut.
+    package var text: String?
+    /// The condition as written, without its name.
+    package var test: String
+    package var note: String?
+    /// How long it has fired, once it is resolved.
+    package var down: Duration?
+    package var reason: Reason?
+    package var evidence: Evidence
+
+    // Bound: name, test, note and what an alert is about | 4,096 bytes each | cut
+    package init(
+        about: String, condition: String, state: State, id: String, at: Timestamp, since: Timestamp,
+        severity: String? = nil, value: Double? = nil, text: String? = nil, test: String, note: String? = nil,
+        down: Duration? = nil, reason: Reason? = nil, evidence: Evidence
+    ) {
+        self.about = LineEncoder.cut(about)
+        self.condition = LineEncoder.cut(condition)
+        (self.state, self.id, self.at, self.since, self.severity) = (state, id, at, since, severity)
+        (self.value, self.text) = (value, text)
+        self.test = LineEncoder.cut(test)
+        self.note = note.map { LineEncoder.cut($0) }
+        (self.down, self.reason, self.evidence) = (down, reason, evidence)
+    }
+}
+
+extension Alert {
+    /// What tells it from the other alerts of a source: the condition and what it is about, as the key of a series.
+    var key: [UInt8] {
+        let whole = Array(condition.utf8) + [0] + Array(about.utf8)
+        guard whole.count > SeriesTable.longestKey else { return whole }
+        return whole.prefix(SeriesTable.longestKey - 17) + [0] + Array(Self.digest(whole).utf8)
+    }
+
+    /// 16 hexadecimal digits that depend on all bytes: FNV-1a of 64 bits (RFC 9923). Not for secrets.
+    package static func digest(_ bytes: some Sequence<UInt8>) -> String {
+        let hash = bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        let digits = String(hash, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+/// The machine's clock was set, or the machine slept, since the line before.
+package struct ClockChange: Sendable, Equatable {
+    /// How much later the clock is than without the step; negative if it was set back.
+    package var step: Duration
+    package var slept: Duration
+
+    package init(step: Duration, slept: Duration) { (self.step, self.slept) = (step, slept) }
+}

@@ -1,0 +1,35 @@
+package import Feed
+package import Reactor
+
+/// The alerts that fire, found from the newest `alert` line on back.
+package struct FiringAlerts {
+    // Bound: alerts read from a journal at the start | the newest 100,000 lines, 32 MiB of them firing | older ones are
+    //   forgotten
+    package static let mostLines = 100_000
+    private static let mostBytes = 32 << 20
+
+    private var seen: Set<String> = []
+    private var firing: [[UInt8]] = []
+    private var bytes = 0
+    private let time: Timestamp
+
+    package init(at time: Timestamp) { self.time = time }
+
+    /// Looks at the next older line.
+    ///
+    /// - Returns: whether there is room for more.
+    package mutating func add(_ line: [UInt8], _ place: LineID) -> Bool {
+        guard let decoded = try? LineDecoder.decode(line[...]), case .alert(let alert) = decoded.body,
+            decoded.agent == nil, seen.insert("\(alert.condition)\u{0}\(alert.about)").inserted,
+            alert.state != .resolved
+        else { return true }
+        let kept = ControlLine.kept(time: time, run: place.run, line: line)
+        bytes += kept.count
+        guard bytes <= Self.mostBytes else { return false }
+        firing.append(kept)
+        return true
+    }
+
+    /// The `kept` lines, the oldest first.
+    package var lines: [UInt8] { Array(firing.reversed().joined()) }
+}

@@ -1,0 +1,117 @@
+internal import Conditions
+internal import Feed
+internal import Inputs
+internal import Journal
+internal import Outputs
+internal import Reactor
+
+/// Has the store compute alerts: after a start with the state that the journal tells of, after a reload with that of before.
+actor AlertKeeper {
+    private let store: EventStore
+    private let loop: EventLoop
+    private let started: Timestamp
+    private var rules: [AlertRule]
+    private var hasBegun = false
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    // Bound: lines of a journal that alerts are computed from again | the newest 64 MiB, of the longest time in a condition
+    //   | older ones left out
+    private static let mostRead = 64 << 20
+
+    init(_ rules: [AlertRule], store: EventStore, on loop: EventLoop, started: Timestamp) {
+        (self.rules, self.store, self.loop, self.started) = (rules, store, loop, started)
+    }
+
+    /// Begins without a journal.
+    func begin() {
+        hasBegun = true
+        guard !rules.isEmpty else { return }
+        install(book(from: started), from: 1)
+    }
+
+    /// Begins with what a journal has of earlier runs; lines that have come meanwhile count as well.
+    ///
+    /// - Returns: why the journal could not be read; nil if it was. Then nothing is known of earlier runs.
+    func begin(after history: JournalQueue) async throws(CancellationError) -> JournalFault? {
+        let run = await store.run
+        var fault: JournalFault?
+        var firing: [RelayedLine] = []
+        var reading = PastReading(from: .alerts, nil, as: .lines)
+        switch try await history.step(&reading) {
+        case .last(let bytes), .bytes(let bytes):
+            firing = RecordedState.lines(in: bytes, of: run, at: started)
+        case .end(let found): fault = found
+        }
+        guard !rules.isEmpty || !firing.isEmpty else {
+            hasBegun = true
+            return fault
+        }
+        var book = book(from: nil)
+        let span = book.memory
+        reading = PastReading(
+            from: .time(started - span, until: nil), nil, as: .lines, atMost: Self.mostRead)
+        past: while span > .zero, fault == nil {
+            switch try await history.step(&reading) {
+            case .end(let found):
+                fault = found
+                break past
+            case .bytes(let bytes) where reading.next?.run != run: Self.apply(bytes, to: &book)
+            case .bytes, .last: break past
+            }
+        }
+        // The configuration may have been read again meanwhile.
+        if book.rules != rules {
+            let old = book
+            book = self.book(from: nil)
+            book.replace(old, kept: [])
+        }
+        book.resume(firing.compactMap(\.keptLine), at: started)
+        await store.restore(firing)
+        install(book, from: 1)
+        hasBegun = true
+        return fault
+    }
+
+    private static func apply(_ bytes: [UInt8], to book: inout AlertBook) {
+        bytes.withUnsafeBytes { bytes in
+            bytes.forEachLine { if let line = try? LineDecoder.decode(Bytes($0)) { book.applyPast(line) } }
+        }
+    }
+
+    /// Computes other alerts from now on.
+    func replace(with new: [AlertRule]) {
+        guard new != rules else { return }
+        rules = new
+        guard hasBegun else { return }
+        store.assumeIsolated { store in
+            let kept = (store.newestOfEach ?? []).flatMap { Self.lines(in: $0) }
+            let old = store.takeWatcher() as? AlertBook
+            guard old != nil || !new.isEmpty else { return }
+            var book = AlertBook(new, run: store.run, interval: store.limits.interval, from: store.wallTime)
+            if let old { book.replace(old, kept: kept) } else { book.recall(kept) }
+            store.setWatcher(book, from: store.nextSequence)
+        }
+    }
+
+    private static func lines(in piece: [UInt8]) -> [Line] {
+        var lines: [Line] = []
+        piece.withUnsafeBytes { piece in
+            piece.forEachLine { if let line = try? LineDecoder.decode(Bytes($0)) { lines.append(line) } }
+        }
+        return lines
+    }
+
+    private func book(from start: Timestamp?) -> AlertBook {
+        let rules = rules
+        return store.assumeIsolated { AlertBook(rules, run: $0.run, interval: $0.limits.interval, from: start) }
+    }
+
+    private func install(_ book: AlertBook, from first: Int) {
+        store.assumeIsolated { $0.setWatcher(book, from: first) }
+    }
+}
+
+extension RelayedLine {
+    /// The line in a `kept` line.
+    fileprivate var keptLine: Line? { if case .kept(let kept) = line.body { kept.line } else { nil } }
+}
