@@ -25,6 +25,9 @@ package struct WatchPlan: Sendable {
     private let files: Set<String>
     /// Makes the sources; has read their secrets.
     private let resolver: SourceResolver
+    private let configuredAlerts: [ConfiguredAlert]
+    /// The names that conditions may be about.
+    private let subjects: ConditionSubjects
 
     /// - Parameters:
     ///   - arguments: the arguments that the options were parsed from, for `reload`.
@@ -54,12 +57,15 @@ package struct WatchPlan: Sendable {
         for source in sources { _ = resolver.build(source) }
         try resolver.issues.check()
         self.resolver = resolver
+        subjects = ConditionSubjects(sources)
+        configuredAlerts = try options.alerts()
         isFleet = sources.contains { $0.kind == .feed }
         files = Set(sources.compactMap { $0[\.path] })
         pictures = sources.flatMap { $0[\.pictures] ?? [] }.reduce(into: []) { origins, origin in
             if !origins.contains(origin) { origins.append(origin) }
         }
         self.notices = notices
+        try checkAlerts()
         if options[\.nats] != nil, isFleet {
             try options.placing { () throws(UsageError) in
                 throw UsageError(
@@ -102,27 +108,44 @@ package struct WatchPlan: Sendable {
     /// - Throws: `UsageError` for a source that does not exist, or if it has to be said which one is meant.
     package func check(_ conditions: [Condition]) throws(UsageError) {
         guard !options.isRelay, !isFleet else { return }
-        let own = try resolved { resolver throws(UsageError) in
-            try resolver.resolve().compactMap { resolver.build($0)?.description.name }
-        }
-        let names = own + [EventStore.ownName]
+        var check = SubjectCheck(subjects)
         for condition in conditions {
-            guard !condition.isAboutAgents else {
-                throw UsageError(
-                    "\(UsageError.quoted(condition.text)): there are no agents here; attach to several, or write a source"
-                )
+            if let fault = check.fault(of: condition) {
+                throw UsageError("\(UsageError.quoted(condition.text)): \(fault)")
             }
-            if condition.isAboutAll, own.count > 1 {
-                throw UsageError(
-                    "\(UsageError.quoted(condition.text)): there are \(own.count) sources; write one of them in front, or *: "
-                        + UsageError.list(own.prefix(10).map { UsageError.quoted($0) }))
+        }
+    }
+
+    /// The alerts to compute, of the configuration and the command line.
+    package var alerts: [AlertRule] { configuredAlerts.map(\.rule) }
+
+    private func checkAlerts() throws(UsageError) {
+        guard !options.isRelay, !isFleet else { return }
+        var (check, issues) = (SubjectCheck(subjects), ConfigIssues())
+        var first: UsageError?
+        for line in configuredAlerts.lazy.flatMap(\.lines) {
+            guard let fault = check.fault(of: line.condition) else { continue }
+            if line.mark != nil {
+                issues.add(line.mark, fault)
+            } else if first == nil {
+                let text = "\(UsageError.quoted(line.condition.text)): \(fault)"
+                first = UsageError(text, option: SettingTable.rows.alert.flag)
             }
-            guard let subject = condition.literalSubject, !subject.utf8.contains(UInt8(ascii: ":")) else { continue }
-            let source = String(subject.prefix { $0 != "/" })
-            guard !names.contains(source) else { continue }
-            let meant = EditDistance.suggestion(for: source, among: names).map { "; did you mean '\($0)'?" } ?? ""
-            throw UsageError(
-                "\(UsageError.quoted(condition.text)): there is no source \(UsageError.quoted(source))\(meant)")
+        }
+        try issues.check()
+        if let first { throw first }
+    }
+
+    /// A sentence for each alert that names its sources.
+    package var alertSummaries: [String] {
+        var finder = SubjectFinder(subjects)
+        return configuredAlerts.map { alert in
+            let rule = alert.rule
+            let conditions = rule.conditions.map(\.text).joined(separator: "; ")
+            let line =
+                rule.conditions[0].text == conditions && rule.conditions[0].name == rule.name
+                ? conditions : "\(Sanitizer.visible(rule.name, limit: 100)): \(conditions)"
+            return "alert \(Sanitizer.visible(line, limit: 300)): \(finder.sources(of: rule.conditions))"
         }
     }
 
@@ -219,6 +242,9 @@ extension WatchPlan {
             JSONTree.object(source.settings.map { .init($0.setting.name, $0.tree) })
         }
         members.append(.init(Configuration.sourcesKey, .array(sources)))
+        if !configuredAlerts.isEmpty {
+            members.append(.init(Configuration.alertsKey, .array(configuredAlerts.map(\.tree))))
+        }
         return JSONTree.object(members).text
     }
 
@@ -239,6 +265,9 @@ extension WatchPlan {
                 let path = "\(Configuration.sourcesKey)[\(index)].\(setting.name)"
                 text += line(path, tree, source.values.entry(of: setting))
             }
+        }
+        for (index, alert) in configuredAlerts.enumerated() {
+            text += "\(Configuration.alertsKey)[\(index)] = \(alert.tree.line) from \(alert.origin.text)\n"
         }
         return text
     }

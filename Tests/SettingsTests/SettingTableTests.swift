@@ -25,7 +25,7 @@ import Testing
     /// Words of the lines (keys, codes, reasons), of the view and of system calls that are names of settings as well.
     private static let others: [String: Set<String>] = [
         "Feed": [
-            "bands", "config", "connect", "count", "format", "from", "items", "n", "name", "output",
+            "alert", "bands", "config", "connect", "count", "format", "from", "items", "n", "name", "output",
             "series", "since", "source",
             "time", "timeout", "total", "type", "unit", "until", "version",
         ],

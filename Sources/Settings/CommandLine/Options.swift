@@ -36,6 +36,8 @@ package struct Options: Sendable, Equatable {
     mutating func configure(_ file: Configuration, under nearer: SettingValues) {
         var file = file
         if namesSources {
+            // What they are about is not watched.
+            if file.namesSources { file.alerts = [] }
             file.sources = []
             for row in SettingTable.inFile where row.option.traits.contains(.choosesFeed) {
                 file.values.remove(row.setting)
@@ -160,6 +162,34 @@ package struct Options: Sendable, Equatable {
             ConfiguredSource(option: nil, \.path, $0, from: .option(UsageError.quoted($0)))
         }
         return (sources + agents + configured, notices + feeds.notices)
+    }
+
+    /// The alerts to compute: the configuration's, then the command line's.
+    ///
+    /// - Throws: `UsageError` when two have the same name, there are too many, or the feed is not this agent's own.
+    func alerts() throws(UsageError) -> [ConfiguredAlert] {
+        let row = SettingTable.rows.alert
+        let own = self[\.alert].map { ConfiguredAlert($0, from: .option(row.flag)) }
+        let configured = configuration?.alerts ?? []
+        if isRelay {
+            let place = self[\.replay] != nil ? "this is a recording" : "this is another agent's feed"
+            let fault = "alerts are computed where the sources are, and \(place); catwatch wait asks of it"
+            guard own.isEmpty else { throw UsageError(fault, option: row.flag) }
+            // The file's own contradiction; elsewhere a nearer layer or a running agent decided.
+            if let first = configured.first, case .file(let mark) = first.origin,
+                case .file = origin(of: SettingTable.rows.attach)
+            {
+                throw UsageError(fault, at: mark)
+            }
+            return []
+        }
+        let alerts = configured + own
+        var register = AlertRegister()
+        for alert in alerts {
+            guard let fault = register.add(alert) else { continue }
+            throw UsageError("\(alert.quoted): \(fault)", option: row.flag)
+        }
+        return alerts
     }
 
     /// The attached agents, as sources.

@@ -72,7 +72,7 @@ struct ParsedArguments {
                 }
                 var (isMeant, subcommands) = (isShared(setting), [Command.Word]())
                 if case .with(let words) = option.effect {
-                    (isMeant, subcommands) = (word.map(words.contains) ?? false, words)
+                    (isMeant, subcommands) = (words.contains(word), words.compactMap(\.self))
                 }
                 if let subcommand, !isMeant { throw UsageError("says nothing to catwatch \(subcommand.rawValue)") }
                 // Otherwise the address would be polled as a source.
@@ -117,6 +117,7 @@ struct ParsedArguments {
         if let text = try load(options[\.config]) { options.configure(try Configuration.read(text), under: values) }
         // A configuration may say more than a subcommand does.
         guard let shared = Self.shared(with: word) else { return options }
+        options.configuration?.alerts = []
         for (_, _, setting) in SettingTable.inFile where !shared.contains(where: { $0 === setting }) {
             options.values.remove(setting)
         }

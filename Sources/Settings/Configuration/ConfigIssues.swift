@@ -8,6 +8,11 @@ package struct ConfigMark: Sendable, Equatable {
     /// Such as `sources[2].every`; empty for the whole file.
     let path: String
 
+    /// The place so many columns further right.
+    func moved(by columns: Int) -> ConfigMark {
+        ConfigMark(file: file, at: ConfigText.Position(line: at.line, column: at.column + columns), path: path)
+    }
+
     /// `FILE:LINE:COLUMN`, safe for a terminal.
     var place: String { "\(Sanitizer.visible(file)):\(at.line):\(at.column)" }
 }

@@ -1,3 +1,5 @@
+internal import Conditions
+
 /// A configuration file, read and checked as far as possible without starting anything.
 struct Configuration: Sendable, Equatable {
     // Bound: sources of a configuration | 10,000 | wrong configuration, exit 2
@@ -8,6 +10,7 @@ struct Configuration: Sendable, Equatable {
     var values = SettingValues()
     var sources: [ConfiguredSource] = []
     var scales: [String: ConfigScale] = [:]
+    var alerts: [ConfiguredAlert] = []
     /// Whether the file sets nothing.
     private(set) var isEmpty = true
 
@@ -21,7 +24,7 @@ struct Configuration: Sendable, Equatable {
     }
 
     private mutating func read(_ root: ConfigNode) throws(UsageError) {
-        let known = SettingTable.inFile.map(\.key) + [Self.sourcesKey, Self.scalesKey, Self.schemaKey]
+        let known = SettingTable.inFile.map(\.key) + [Self.sourcesKey, Self.scalesKey, Self.alertsKey, Self.schemaKey]
         var issues = ConfigIssues()
         issues.noting(root.mark) { () throws(UsageError) in
             try root.members { name throws(UsageError) in
@@ -34,6 +37,7 @@ struct Configuration: Sendable, Equatable {
                 case Self.sourcesKey:
                     _ = try node.elements(atMost: Self.mostSources) { node throws(UsageError) in try readSource(node) }
                 case Self.scalesKey: try readScales(node)
+                case Self.alertsKey: try readAlerts(node)
                 case Self.schemaKey: _ = try node.string()
                 default:
                     guard let row = SettingTable.inFile.first(where: { $0.key == name }) else { return }
@@ -46,7 +50,7 @@ struct Configuration: Sendable, Equatable {
         options.configuration = self
         var resolver = SourceResolver(options)
         _ = resolver.resolve(sources)
-        isEmpty = values == SettingValues() && sources.isEmpty && scales.isEmpty
+        isEmpty = values == SettingValues() && sources.isEmpty && scales.isEmpty && alerts.isEmpty
         issues.add(resolver.issues)
         try issues.check()
     }
@@ -75,6 +79,15 @@ struct Configuration: Sendable, Equatable {
         }
     }
 
+    private mutating func readAlerts(_ node: ConfigNode) throws(UsageError) {
+        var register = AlertRegister()
+        alerts = try node.elements(atMost: AlertRule.mostConditions) { node throws(UsageError) in
+            let alert = try ConfiguredAlert(node)
+            if let fault = register.add(alert) { throw UsageError(fault) }
+            return alert
+        }
+    }
+
     /// Whether the configuration names anything to watch.
     var namesSources: Bool {
         !sources.isEmpty
@@ -87,6 +100,7 @@ struct Configuration: Sendable, Equatable {
     static let sourcesKey = "sources"
     /// The key of the scales by name; a source's key of the same name chooses one of them.
     static let scalesKey = SettingTable.rows.bands.name
+    static let alertsKey = "alerts"
     private static let schemaKey = "$schema"
 }
 

@@ -27,8 +27,10 @@ struct JSONTree: Sendable, Equatable {
     let value: Value
     /// The position of the value in the configuration; 1:1 for a value to print.
     let position: ConfigText.Position
+    /// The code points of a string in front of its first escape in the configuration.
+    let plainLength: Int
 
-    private init(_ value: Value) { (self.value, position) = (value, .init()) }
+    private init(_ value: Value) { (self.value, position, plainLength) = (value, .init(), 0) }
 
     static func object(_ members: [Member]) -> JSONTree { JSONTree(.object(members)) }
     static func array(_ elements: [JSONTree]) -> JSONTree { JSONTree(.array(elements)) }
@@ -84,6 +86,8 @@ extension JSONTree {
     ) throws(UsageError) {
         func string(_ body: Range<Int>) -> String { JSONText.string(UnsafeBufferPointer(rebasing: text[body])) }
         position = cursor.position(of: range.lowerBound)
+        let plain = text[range].prefix { $0 != UInt8(ascii: "\\") }
+        plainLength = text[range.lowerBound] == UInt8(ascii: "\"") ? plain.count { $0 & 0xC0 != 0x80 } - 1 : 0
         switch JSONKind(firstByte: text[range.lowerBound]) {
         case .string: value = .string(string(range.dropFirst().dropLast()))
         case .number: value = .number(String(decoding: text[range], as: UTF8.self))

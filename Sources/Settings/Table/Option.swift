@@ -59,8 +59,8 @@ struct Option: Sendable {
         case set
         /// The command to run instead of watching; gets the option's argument, empty when there is none.
         case request(@Sendable (String) throws(UsageError) -> Command)
-        /// Applies to these subcommands only; no variable and no configuration can set it.
-        case with([Command.Word])
+        /// Applies to these subcommands only, nil for watching; no variable and no configuration can set it.
+        case with([Command.Word?])
     }
 
     struct Traits: OptionSet, Sendable {

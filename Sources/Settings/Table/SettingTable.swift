@@ -469,6 +469,11 @@ package struct SettingTable: Sendable {
     package let maxSeries = SettingKey(
         "max_series", Types.integer(1_000...FeedState.Limits.mostSeries), initial: FeedState.Limits.usualSeries,
         option: .init(nil, .program, "how many series have windows, 1000 to 100000 (10000)"))
+    package let alert = SettingKey(
+        "alert", Types.condition.list(), absent: [],
+        option: .init(
+            nil, .program, "tell when this begins to hold, and when it ends; repeatable", argument: "LINE",
+            repeats: .lines, effect: .with([nil, .check])))
     package let online = SettingKey(
         "online", Types.flag, absent: false,
         option: .init(nil, .program, "with check: ask every source once, show what comes", effect: .with([.check])))

@@ -24,6 +24,10 @@ enum ValueShape: Sendable {
     case integer(ClosedRange<Int>)
     case size(ClosedRange<Int>)
     case duration(ClosedRange<Duration>)
+    /// A duration, or false.
+    case durationOrFalse(ClosedRange<Duration>)
+    /// Conditions: a line, or an array of them.
+    case conditions
     /// - Parameter orNull: whether null is allowed, which turns the setting off.
     case pointer(orNull: Bool)
     /// A pointer or `#`.

@@ -34,6 +34,7 @@ import Testing
         let keys =
             SettingTable.inFile.map(\.key) + SettingTable.ofSources.map(\.setting.name)
             + ConfigScale.keys.map(\.name) + ConfigScale.bandKeys.map(\.name) + NatsSettings.keys.map(\.name)
+            + ConfiguredAlert.keys.map(\.name) + [Configuration.alertsKey]
         for key in keys { #expect(template.contains("\"\(key)\":"), "\(key)") }
     }
 
@@ -106,6 +107,19 @@ import Testing
         ##"{"bands": {"cpcb": {"bands": [{"name": "a", "letter": "A", "color": "#00ff00"}]}}}"##,
         ##"{"bands": {"s": {"bands": [{"name": "a", "letter": "A", "color": "#00ff0"}]}}}"##,
         ##"{"bands": {"s": {"bands": [{"name": "a", "letter": "AB", "color": "#00ff00"}]}}}"##,
+        #"{"alerts": []}"#, #"{"alerts": {}}"#, #"{"alerts": ["> 5"]}"#, #"{"alerts": [""]}"#, #"{"alerts": [5]}"#,
+        #"{"alerts": [{"name": "a", "when": "> 5"}]}"#, #"{"alerts": [{"name": "a", "when": ["> 5", "< 1"]}]}"#,
+        #"{"alerts": [{"name": "a"}]}"#, #"{"alerts": [{"when": "> 5"}]}"#,
+        #"{"alerts": [{"name": "", "when": "> 5"}]}"#,
+        #"{"alerts": [{"name": "a", "when": []}]}"#, #"{"alerts": [{"name": "a", "when": 5}]}"#,
+        #"{"alerts": [{"name": "a", "when": "> 5", "remind": false, "note": "n", "severity": "info"}]}"#,
+        #"{"alerts": [{"name": "a", "when": "> 5", "remind": true}]}"#,
+        #"{"alerts": [{"name": "a", "when": "> 5", "remind": "5m"}]}"#,
+        #"{"alerts": [{"name": "a", "when": "> 5", "remind": 59}]}"#,
+        #"{"alerts": [{"name": "a", "when": "> 5", "remind": 60}]}"#,
+        #"{"alerts": [{"name": "a", "when": "> 5", "severity": "bad"}]}"#,
+        #"{"alerts": [{"name": "a", "when": "> 5", "note": ""}]}"#,
+        #"{"alerts": [{"name": "a", "when": "> 5", "notes": "n"}]}"#,
         #"{"bands": {"s": {"bands": []}}}"#, #"{"bands": {"s": {}}}"#, #"{"$schema": "x"}"#, #"{"$schema": 5}"#,
     ])
     func theSchemaAndTheProgramAgree(_ document: String) throws {

@@ -1,3 +1,4 @@
+import Conditions
 import Feed
 import Inputs
 import Nats
@@ -36,6 +37,17 @@ enum ConfigSchema {
                     [
                         Member("type", .string("array")), Member("maxItems", .integer(Configuration.mostSources)),
                         Member("items", reference("source")),
+                    ])))
+        properties.append(
+            Member(
+                "alerts",
+                described(
+                    "What a person wants to be told: conditions, or objects with a condition.",
+                    [
+                        Member("type", .string("array")), Member("maxItems", .integer(AlertRule.mostConditions)),
+                        Member(
+                            "items",
+                            .object([Member("anyOf", .array([condition, object(ConfiguredAlert.keys)]))])),
                     ])))
         return JSONTree.object([
             Member("$schema", .string("https://json-schema.org/draft/2020-12/schema")),
@@ -155,6 +167,14 @@ enum ConfigSchema {
         case .integer(let range): return [Member("type", .string("integer"))] + limits(range)
         case .size(let range): return members(size(range))
         case .duration(let range): return members(duration(range))
+        case .durationOrFalse(let range):
+            return [Member("anyOf", .array([.object([Member("const", .boolean(false))]), duration(range)]))]
+        case .conditions:
+            let array: [Member] = [
+                Member("type", .string("array")), Member("minItems", .integer(1)),
+                Member("maxItems", .integer(ConfiguredAlert.mostLines)), Member("items", condition),
+            ]
+            return [Member("anyOf", .array([condition, .object(array)]))]
         case .pointer(let orNull): return pointer(orNull ? nil : "string", isKey: false)
         case .key: return pointer(nil, isKey: true)
         case .url: return string(8_192) + [Member("pattern", .string(SchemaPattern.url))]
@@ -235,6 +255,8 @@ enum ConfigSchema {
                 + (needed.isEmpty ? [] : [Member("required", .strings(needed))]) + rules
                 + [Member("properties", .object(properties))])
     }
+
+    private static var condition: JSONTree { .object(string(4_096)) }
 
     private static var secret: JSONTree {
         let ways = ["env", "file"].map { JSONTree.object([Member("required", .strings([$0]))]) }

@@ -9,7 +9,8 @@ enum ConfigTables {
     /// By the name in the document's markers.
     static var all: [(name: String, text: String)] {
         [
-            ("options", options), ("source", source), ("scale", scale), ("nats", nats), ("cpcb", cpcb),
+            ("options", options), ("source", source), ("scale", scale), ("alert", alert), ("nats", nats),
+            ("cpcb", cpcb),
         ]
     }
 
@@ -94,6 +95,8 @@ enum ConfigTables {
             "size, \(ByteSize.format(range.lowerBound)) to \(ByteSize.format(range.upperBound))"
         case .duration(let range):
             "duration, \(DurationText.format(range.lowerBound)) to \(DurationText.format(range.upperBound))"
+        case .durationOrFalse: "duration, or false"
+        case .conditions: "string, or array of strings"
         case .pointer(let orNull): orNull ? "JSON Pointer or null" : "JSON Pointer"
         case .key: "JSON Pointer, `\"#\"` or null"
         case .url: "string"
@@ -111,6 +114,8 @@ enum ConfigTables {
     private static var scale: String {
         object("key of a scale", ConfigScale.keys) + "\n\n" + object("key of a band", ConfigScale.bandKeys)
     }
+
+    private static var alert: String { object("key", ConfiguredAlert.keys) }
 
     private static var nats: String { object("key", NatsSettings.keys) }
 

@@ -37,7 +37,7 @@ struct SchemaValidator {
             return accepts(node, target)
         case "type": return (value.strings ?? [value.string ?? ""]).contains { isOf($0, node) }
         case "enum": return value.strings?.contains { $0 == node.string } ?? false
-        case "const": return value.string == node.string
+        case "const": return value.value == node.value
         case "anyOf": return value.elements.contains { accepts(node, $0) }
         case "oneOf": return value.elements.count { accepts(node, $0) } == 1
         case "allOf": return value.elements.allSatisfy { accepts(node, $0) }

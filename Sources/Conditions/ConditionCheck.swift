@@ -1,0 +1,15 @@
+internal import Feed
+
+// What can be said of a condition from single lines, before it runs.
+
+extension Condition {
+    /// Whether it may be about a source or one of its series.
+    package func mayConcern(source: String) -> Bool {
+        isOfSources ? isAbout(source: source) : mayBeAbout(source: source)
+    }
+
+    /// Whether it may be about an agent of a fleet, or about a source of that agent.
+    package func mayConcern(agent: String) -> Bool {
+        isAboutAgents ? subject.pattern?.matches(agent) ?? true : mayBeAbout(agent: agent)
+    }
+}
