@@ -71,8 +71,11 @@ struct Catwatch {
                 }
                 complain(notices.map { "catwatch: \($0)\n" }.joined())
                 let text = options[\.explain] ? try plan.explanation() : try plan.effectiveText()
-                guard options[\.online] else { leave(printing: text) }
+                let alerts = alertLines(of: plan)
+                guard options[\.online] || !alerts.isEmpty else { leave(printing: text) }
                 try print(text)
+                complain(alerts)
+                guard options[\.online] else { exit(0) }
                 let loop = try EventLoop()
                 let platform = try Platform(of: environment, capabilities: .init(depth: .none), on: loop)
                 Platform.leave(try loop.run { try await OnlineCheck.run(plan, in: platform) })
@@ -101,6 +104,16 @@ struct Catwatch {
             complain("catwatch: \(error)\n")
             exit(1)
         }
+    }
+
+    /// What `catwatch check` says of alerts on standard error.
+    static func alertLines(of plan: WatchPlan) -> String {
+        var lines = plan.alertSummaries
+        if !lines.isEmpty, plan.options[\.journal] == nil {
+            let flag = SettingTable.rows.journal.flag
+            lines.append("alerts are forgotten at the end of the process: there is no journal (\(flag))")
+        }
+        return lines.map { "catwatch: \($0)\n" }.joined()
     }
 
     /// Prints the requested text and exits; silently when nobody reads it.

@@ -1,4 +1,5 @@
 internal import CatAPI
+internal import Conditions
 internal import Feed
 internal import Glibc
 internal import Inputs
@@ -29,6 +30,9 @@ actor OnlineCheck {
     private let runner: SourceRunner
     private let decided: Wakeup
     private var results: [String: Result] = [:]
+    private var alerts = AlertCheck([])
+    /// The scales of values, as far as known, by source.
+    private var bands: [String: BandScale?] = [:]
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// The most lines that are shown for a source, and the most characters of each.
@@ -53,8 +57,13 @@ actor OnlineCheck {
 
     /// Asks the sources, but no NATS streams; each stops at its first result or at the deadline.
     ///
-    /// - Returns: the report, a line or more for each source, and whether every source delivered something.
-    func run(_ sources: [Source]) async -> (report: String, isFine: Bool) {
+    /// - Returns: the report, a line or more for each source and then for each alert, and whether every source
+    ///   delivered something.
+    func run(_ sources: [Source], _ rules: [AlertRule] = []) async -> (report: String, isFine: Bool) {
+        alerts = AlertCheck(rules)
+        for source in sources {
+            bands.updateValue(source.description.bands, forKey: source.description.name)
+        }
         // Standard input, files and FIFOs are not read, because a check must not consume their data.
         let sources = sources.filter { if case .nats = $0 { false } else { true } }
         let tried = sources.filter { if case .stdin = $0 { false } else { true } }
@@ -73,7 +82,8 @@ actor OnlineCheck {
             }
             group.cancelAll()
         }
-        let texts = sources.map { text(of: $0) }
+        let answered = results.filter { $0.value.events > 0 || $0.value.isAnswered }.keys
+        let texts = sources.map { text(of: $0) } + [alerts.report(answered: Set(answered))]
         return (texts.joined(), results.values.allSatisfy { $0.isDecided && $0.failure == nil })
     }
 
@@ -113,7 +123,11 @@ actor OnlineCheck {
     }
 
     private func handle(_ bytes: Bytes) {
-        guard let line = try? LineDecoder.decode(bytes), let name = line.source else { return }
+        guard let line = try? LineDecoder.decode(bytes) else { return }
+        if case .stats(let stats) = line.body {
+            for status in stats.sources { bands.updateValue(status.bands, forKey: status.source) }
+        }
+        guard let name = line.source else { return }
         // A line about a source of a fleet's member counts for the source that stands for the member.
         let source = line.agent.map { SourceDescription(agent: $0).name } ?? name
         guard let known = results[source] else { return }
@@ -123,6 +137,7 @@ actor OnlineCheck {
         case .latency where name != source, .error where name != source: break
         case .data(let data):
             results[source]?.events += 1
+            alerts.apply(data, of: name, bands: bands[name])
             if let value = data.valueReport { results[source]?.value = value }
             if let count = results[source]?.lines.count, count < Self.mostLines {
                 let text = String(decoding: bytes, as: UTF8.self)
@@ -167,7 +182,7 @@ extension OnlineCheck {
             group.addTask {
                 try? await notices.run { _ throws(SystemError) in try platform.openStandard(STDERR_FILENO) }
             }
-            var result = await OnlineCheck(in: platform).run(sources)
+            var result = await OnlineCheck(in: platform).run(sources, plan.alerts)
             for case .nats(let source) in sources {
                 let (report, isFine) = NatsCheck.run(source, platform.reader(source.servers))
                 result = (result.report + report, result.isFine && isFine)
@@ -177,13 +192,26 @@ extension OnlineCheck {
                 let (report, isFine) = NatsCheck.run(settings, as: name, platform.broker(settings, name))
                 result = (result.report + report, result.isFine && isFine)
             }
-            await notices.say(result.report)
-            await notices.drain(within: .seconds(5))
+            for piece in pieces(of: result.report) {
+                await notices.say(piece)
+                await notices.drain(within: .seconds(5))
+            }
             group.cancelAll()
             return result.isFine
         }
         await demo?.stop()
         platform.stopWorkers()
         return isFine ? 0 : 1
+    }
+
+    /// The lines of a report in pieces that `Notices` takes.
+    private static func pieces(of report: String) -> [String] {
+        report.split(separator: "\n").reduce(into: []) { pieces, line in
+            if let last = pieces.last, last.utf8.count + line.utf8.count < 32 << 10 {
+                pieces[pieces.count - 1] += "\(line)\n"
+            } else {
+                pieces.append("\(line)\n")
+            }
+        }
     }
 }

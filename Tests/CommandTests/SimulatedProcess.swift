@@ -171,8 +171,8 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
             try ConfigFile.find(named: path, environment: [:])
         }
         guard case .watch(let options) = command else { preconditionFailure("only what is watched is checked") }
-        let sources = try WatchPlan(options, environment: [:], arguments: []).sources(demoOrigin: nil)
-        return await OnlineCheck(in: platform).run(sources)
+        let plan = try WatchPlan(options, environment: [:], arguments: [])
+        return await OnlineCheck(in: platform).run(try plan.sources(demoOrigin: nil), plan.alerts)
     }
 
     /// The same for who reads its output himself.
