@@ -62,7 +62,7 @@ struct SubjectFinder {
     private let subjects: ConditionSubjects
     private let known: Set<String>
     /// How many more names are compared with patterns, so that many patterns and many sources end soon.
-    private var comparisons = 300_000
+    private var comparisons = 100_000
 
     private static let mostNames = 3
 

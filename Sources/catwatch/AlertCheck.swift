@@ -58,8 +58,7 @@ struct AlertCheck {
     mutating func apply(_ data: Line.Data, of source: String, bands: BandScale??) {
         guard !states.isEmpty else { return }
         let isNew = seen.count < Self.mostSeries && seen.insert(data.series).inserted
-        let byName = (named[data.series] ?? []) + (data.series == source ? [] : named[source] ?? [])
-        for number in [byName, others].joined() {
+        for number in [named[data.series] ?? [], named[source] ?? [], others].joined() {
             let condition = states[number].condition
             guard condition.concerns(series: data.series, of: source) else { continue }
             states[number].isMatched = true

@@ -205,7 +205,7 @@ extension OnlineCheck {
     }
 
     /// The lines of a report in pieces that `Notices` takes.
-    private static func pieces(of report: String) -> [String] {
+    static func pieces(of report: String) -> [String] {
         report.split(separator: "\n").reduce(into: []) { pieces, line in
             if let last = pieces.last, last.utf8.count + line.utf8.count < 32 << 10 {
                 pieces[pieces.count - 1] += "\(line)\n"

@@ -146,7 +146,10 @@ import Testing
     }
 
     @Test func ofWhatDidNotAnswerNothingIsSaid() async throws {
-        let alerts = [#""gone > 5""#, #""gone/x > 5""#, #""words > 5""#, #""go* > 5""#, #""words band = good""#]
+        let alerts = [
+            #""gone > 5""#, #""gone/x > 5""#, #""words > 5""#, #""go* > 5""#, #""words band = good""#,
+            #""words count > 5""#,
+        ]
         let report = try await report(
             ["gone": "", "words": #"{"n":"a"}"#], alerts, ["words": #","value":null"#])
         #expect(
@@ -158,8 +161,29 @@ import Testing
                 alert go* > 5: no series yet
                 alert words band = good: 1 series: words
                   warning: 'band = "good"' can never hold: there is no value
+                alert words count > 5: 1 series: words
 
                 """)
+    }
+
+    @Test func anEmptyAnswerMatchesNothing() async throws {
+        let report = try await report(["rooms": "[]"], [#""rooms > 5""#, #""r*/a > 5""#], ["rooms": Self.items])
+        #expect(
+            report == """
+                alert rooms > 5: no series yet
+                  warning: no series matches 'rooms > 5'
+                alert r*/a > 5: no series yet
+                  warning: no series matches 'r*/a > 5'
+
+                """)
+    }
+
+    /// What waits for stderr has a bound, which a report may be above.
+    @Test func aLongReportIsWrittenInPieces() {
+        let report = (0..<5_000).map { "alert \($0): no series yet\n" }.joined()
+        let pieces = OnlineCheck.pieces(of: report)
+        #expect(pieces.joined() == report && pieces.allSatisfy { $0.utf8.count <= 33 << 10 })
+        #expect(pieces.count == report.utf8.count / (32 << 10) + 1 && OnlineCheck.pieces(of: "").isEmpty)
     }
 
     @Test func knowsTheBandsOfASource() async throws {

@@ -89,7 +89,7 @@ import Testing
             #""a or \"x\"""#,
             ["2:4: alerts[0]: a test begins"]
         ),
-        (#""\u0061 or""#, ["2:1: alerts[0]: "]),
+        (#""\u0061 or""#, ["2:1: alerts[0]: "]), (#""ää\u0061 or""#, ["2:1: alerts[0]: "]),
         // A hidden character is shown by more columns than it has.
         ("\"\u{202e} = 5 or\"", ["2:1: alerts[0]: there is no 'or'"]),
         (#""a =""#, ["2:5: alerts[0]: a value is missing to compare with\n  a =\n     ^"]),
