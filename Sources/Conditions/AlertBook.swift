@@ -160,14 +160,37 @@ package struct AlertBook: LineWatcher {
     }
 
     private mutating func collect() {
-        for turn in board.takeTurns() { if turn.isMet { begin(turn) } else { end(turn) } }
+        let turns = board.takeTurns()
+        guard !turns.isEmpty else { return }
+        var ended: [(key: Key, turn: Turn)] = []
+        for turn in turns {
+            if turn.isMet {
+                begin(turn)
+            } else {
+                let key = key(of: turn)
+                episodes[key]?.met.remove(turn.condition)
+                ended.append((key, turn))
+            }
+        }
+        // Another condition of the rule may be met by the same line.
+        for (key, turn) in ended where !isSilent && episodes[key]?.met.isEmpty == true {
+            guard var alert = episodes[key]?.alert else { continue }
+            board.measure(turn, in: run, into: &alert)
+            resolve(key, alert, at: turn.at, turn.isGone ? .forgotten : .until)
+        }
+    }
+
+    private func key(of turn: Turn) -> Key {
+        Key(
+            condition: Board.Name(rules[ruleOfCondition[turn.condition]].name),
+            about: Board.Name(board.subject(of: turn).name))
     }
 
     private mutating func begin(_ turn: Turn) {
         guard !isSilent else { return }
         let rule = rules[ruleOfCondition[turn.condition]]
         let (about, source) = board.subject(of: turn)
-        let key = Key(condition: Board.Name(rule.name), about: Board.Name(about))
+        let key = key(of: turn)
         guard episodes[key] == nil else {
             episodes[key]?.met.insert(turn.condition)
             return
@@ -187,17 +210,6 @@ package struct AlertBook: LineWatcher {
         schedule(&episode, rule, from: turn.at)
         episodes[key] = episode
         due.append((episode.source, episode.alert))
-    }
-
-    private mutating func end(_ turn: Turn) {
-        let (about, _) = board.subject(of: turn)
-        let rule = rules[ruleOfCondition[turn.condition]]
-        let key = Key(condition: Board.Name(rule.name), about: Board.Name(about))
-        episodes[key]?.met.remove(turn.condition)
-        guard !isSilent, let episode = episodes[key], episode.met.isEmpty else { return }
-        var alert = episode.alert
-        board.measure(turn, in: run, into: &alert)
-        resolve(key, alert, at: turn.at, turn.isGone ? .forgotten : .until)
     }
 
     private mutating func resolve(_ key: Key, _ last: Alert, at time: Timestamp, _ reason: Alert.Reason) {

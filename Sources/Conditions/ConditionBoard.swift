@@ -791,7 +791,9 @@ package struct ConditionBoard: Sendable {
     /// - Parameter isKnown: whether it was told that a condition is met for what is called so.
     package mutating func retell(unless isKnown: (_ condition: Int, _ about: String) -> Bool) {
         for index in pairs.indices where pairs[index].phase.isMet {
-            guard !isKnown(pairs[index].condition, pairs[index].name), let since = pairs[index].phase.since else { continue }
+            guard !isKnown(pairs[index].condition, pairs[index].name), let since = pairs[index].phase.since else {
+                continue
+            }
             pairs[index].phase = .pending(since: since)
             met[pairs[index].condition] -= 1
         }
@@ -905,7 +907,9 @@ package struct ConditionBoard: Sendable {
                 return .doesNot
             }
             // What was only ever seen, and not asked for by name, may be gone for good.
-            guard turns != nil, conditions[pairs[index].condition].subject.pattern?.literal == nil else { return .holds }
+            guard turns != nil, conditions[pairs[index].condition].subject.pattern?.literal == nil else {
+                return .holds
+            }
             let end = due + Self.forgetting
             if now < end { next = min(next ?? end, end) } else { pairs[index].isGone = true }
             return now < end ? .holds : .unknown(.missing)

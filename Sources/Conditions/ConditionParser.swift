@@ -80,7 +80,8 @@ private struct ConditionParser {
         if let token { throw unexpected(token) }
         let text = text(from: 0, to: tokens.count)
         let condition = Condition(
-            text: text, name: name ?? text, body: self.text(from: start, to: tokens.count), subject: subject, tests: tests, hold: hold, end: ending)
+            text: text, name: name ?? text, body: self.text(from: start, to: tokens.count), subject: subject,
+            tests: tests, hold: hold, end: ending)
         if condition.isOfSources, let name = condition.literalSubject, SeriesKind(of: name) != .data {
             let source = name.split(separator: ":").last ?? ""
             throw ConditionFault("such a test is of a source; write \(source) in front of it", in: line, at: 0)

@@ -162,7 +162,8 @@ package struct FeedTables: ~Copyable, Sendable {
         }
         var gone = Set(series.indices.filter { makesRoom($0) && log.newestLine(of: $0) == nil })
         if gone.count < most {
-            gone.formUnion(log.kept.oldest(atMost: most) {
+            gone.formUnion(
+                log.kept.oldest(atMost: most) {
                     makesRoom($0) && series[$0].owner == owner && series[$0].kind == .text
                 })
         }

@@ -200,7 +200,9 @@ package struct SeriesTable: Sendable {
 
     /// The index in `own` of a source's own series of a kind.
     @inline(__always)
-    private func ownIndex(of source: SourceID, _ kind: SeriesKind) -> Int { source.index &* SeriesKind.kinds &+ kind.rawValue }
+    private func ownIndex(of source: SourceID, _ kind: SeriesKind) -> Int {
+        source.index &* SeriesKind.kinds &+ kind.rawValue
+    }
 
     /// Makes a series with a key its source's newest.
     private mutating func link(_ index: Int) {

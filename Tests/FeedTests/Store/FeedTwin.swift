@@ -187,7 +187,8 @@ struct FeedTwin {
             setState(.ok, of: event.source, wall)
             let down = Self.number(Double(recovery.down.microseconds / 1_000) / 1_000)
             add(event.time, head("recovered") + ",\"down_s\":\(down),\"attempts\":\(recovery.attempts)")
-        case .answer, .agent, .restart, .foreignAgent, .peer, .lost, .alert, .clock: preconditionFailure("not in this twin")
+        case .answer, .agent, .restart, .foreignAgent, .peer, .lost, .alert, .clock:
+            preconditionFailure("not in this twin")
         }
     }
 
