@@ -113,11 +113,20 @@ package struct AlertBook: LineWatcher {
         case .clock(let change) where line.agent == nil: offset += change.step + change.slept
         case .peer(let peer):
             if let agent = line.agent { skews[agent] = peer.skew.map { .microseconds($0 * 1_000) } }
-        case .alert: return
         default: break
         }
         let time = time(of: line)
         if let time { pass(to: time) }
+        if line.isAlert { return }
+        // What is older does not depend on how the clock was set.
+        var line = line
+        switch line.body {
+        case .peer: break
+        case .window(var window):
+            window.start = window.start - offset
+            line.body = .window(window)
+        default: line.time = line.time - offset
+        }
         board.apply(line, at: time)
         collect()
     }

@@ -675,7 +675,8 @@ package struct ConditionBoard: Sendable {
 
     /// Remembers a reading that is further beyond its limit than those before.
     private mutating func extend(_ pair: Int) {
-        guard let known = extremes[pair], let (test, sign) = conditions[pairs[pair].condition].limit,
+        guard pairs[pair].verdict == .holds, let known = extremes[pair],
+            let (test, sign) = conditions[pairs[pair].condition].limit,
             case .number(let value) = pairs[pair].readings[test].value,
             known.worst.map({ sign * value > $0 }) ?? true
         else { return }

@@ -31,7 +31,7 @@ actor AlertKeeper {
 
     /// Begins with what a journal has of earlier runs; lines that have come meanwhile count as well.
     ///
-    /// - Returns: why the journal could not be read; nil if it was. Then nothing is known of earlier runs.
+    /// - Returns: why the journal could not be read, if that matters: then alerts of earlier runs are unknown.
     func begin(after history: JournalQueue) async throws(CancellationError) -> JournalFault? {
         let run = await store.run
         var fault: JournalFault?
@@ -44,7 +44,7 @@ actor AlertKeeper {
         }
         guard !rules.isEmpty || !firing.isEmpty else {
             hasBegun = true
-            return fault
+            return nil
         }
         var book = book(from: nil)
         let span = book.memory

@@ -25,6 +25,8 @@ struct AlertStage: ~Copyable {
     /// All lines of all runs.
     private(set) var journal: [Recorded] = []
     private var next = 1
+    /// When the agent next writes of itself, as each does every ten seconds; nil for never.
+    private var sampled: Double?
 
     init(_ rules: [AlertRule], sources: [SourceDescription]) {
         described = sources
@@ -58,8 +60,18 @@ struct AlertStage: ~Copyable {
 
     // MARK: What happens
 
+    /// From now on the agent writes of itself.
+    mutating func sample() { sampled = seconds }
+
     /// Lets time pass; what is due on the way happens when it is.
     mutating func pass(to end: Double) {
+        while let sample = sampled, sample <= end {
+            sampled = nil
+            pass(to: max(seconds, sample))
+            let own = state.ownSource(at: wall)
+            publish(Event(time: wall, source: own, body: .memory(MemorySample(resident: 1, peak: 1, privateBytes: 1))))
+            sampled = sample + 10
+        }
         while let due = state.watcher?.nextDeadline,
             due <= wall + .microseconds(Int64(((end - seconds) * 1_000_000).rounded()))
         {

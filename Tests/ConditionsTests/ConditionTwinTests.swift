@@ -7,13 +7,13 @@ import Testing
 
 /// Conditions on the values of a source, against a witness that looks at the whole history anew for each moment.
 @Suite(.limited) struct ConditionTwinTests {
-    private enum Happening: Equatable {
+    enum Happening: Equatable {
         case value(series: String, Double)
         case failure, recovery, unchanged, gap
     }
 
     /// Everything that has happened, at ascending times in tenths of a second.
-    private struct History {
+    struct History {
         var happenings: [(tenth: Int, what: Happening)] = []
 
         /// Whether the newest value of a series is above a limit at a moment; nil for unknown.
@@ -34,14 +34,32 @@ import Testing
             return value > limit
         }
 
+        /// A time from which on a condition is met, or is not, and since when its tests held.
+        struct Turn: Equatable {
+            var isMet: Bool
+            var at: Int
+            var since: Int
+        }
+
         /// Whether `series > 5 for HOLD until < 4 for END` is met at a moment.
         ///
         /// - Parameter end: nil without `until`.
         func isMet(_ series: String, hold: Int, end: Int?, at now: Int) -> Bool {
+            turns(series, hold: hold, end: end, until: now).last?.isMet ?? false
+        }
+
+        func turns(_ series: String, hold: Int, end: Int?, until now: Int) -> [Turn] {
+            var turns: [Turn] = []
             var (since, ending, isFiring): (Int?, Int?, Bool) = (nil, nil, false)
             // Deadlines come before what happens at the same moment.
             for step in 0...2 * now + 1 {
                 let (tenth, isBefore) = (step / 2, step % 2 == 0)
+                let before = (isFiring: isFiring, since: since)
+                defer {
+                    if isFiring != before.isFiring {
+                        turns.append(Turn(isMet: isFiring, at: tenth, since: since ?? before.since ?? -1))
+                    }
+                }
                 let isAbove = isAbove(5, series, at: tenth, isBefore: isBefore)
                 if !isFiring {
                     if isAbove == true { since = since ?? tenth }
@@ -59,7 +77,7 @@ import Testing
                 if isBelow == false { ending = nil }
                 if isBelow == true, let ending, tenth - ending >= end { (isFiring, since) = (false, nil) }
             }
-            return isFiring
+            return turns
         }
     }
 

@@ -27,14 +27,14 @@ import Testing
         "Feed": [
             "alert", "bands", "config", "connect", "count", "format", "from", "items", "n", "name", "output",
             "series", "since", "source",
-            "time", "timeout", "total", "type", "unit", "until", "version",
+            "text", "time", "timeout", "total", "type", "unit", "until", "value", "version",
         ],
         "Inputs": ["http", "limit", "n", "replay"],
         "Outputs": ["connect", "from", "journal", "n", "replay", "series", "since", "until"],
         "Reactor": ["connect", "listen"],
         "catwatch": ["count", "duration", "journal", "source", "until"], "Settings": ["source"],
         "Terminal": [
-            "connect", "help", "history", "n", "name", "next", "output", "pause", "series", "source", "speed",
+            "alert", "connect", "help", "history", "n", "name", "next", "output", "pause", "series", "source", "speed",
             "summary",
             "text", "type",
             "until",

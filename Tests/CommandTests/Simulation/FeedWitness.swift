@@ -81,6 +81,7 @@ final class FeedWitness {
 
     /// The wall clock is about to be stepped, before an answer of a source.
     func noteStep(from now: Timestamp, by step: Duration, before source: String) {
+        steps += step
         for width in windows.keys { windows[width]?.step(from: now, by: step, isSeen: width == span(of: source)) }
     }
 
@@ -104,6 +105,11 @@ final class FeedWitness {
     }
 
     private var cutter = LineCutter()
+    /// By how much the clock was set in this run, and by how much lines say so.
+    private var steps = Duration.zero
+    private var toldSteps = Duration.zero
+    /// Smaller steps are told with the next ones.
+    private static let leastStep = Duration.milliseconds(500)
 
     private func take(_ line: LineScan, _ now: Timestamp, _ records: [String: FeedRecord]) {
         if let sequence = line.sequence {
@@ -118,6 +124,7 @@ final class FeedWitness {
         if let name = reader.run, name != run {
             if records[name] != nil { accuse("run \(name) was there before") }
             run = name
+            (steps, toldSteps) = (.zero, .zero)
         }
         if reader.gaps > 0 { accuse("has a gap, and is read at once: \(line.text)") }
     }
@@ -135,6 +142,11 @@ final class FeedWitness {
         case "memory": record(line.number("\"rss_bytes\":") ?? -1, of: "memory:", source, at: time, sequence, now)
         case "error":
             if let attempt = line.integer("\"attempt\":") { look(error: attempt, of: source, line) }
+        case "clock":
+            toldSteps += .microseconds((line.number("\"step_s\":") ?? .infinity) * 1_000_000)
+            if max(steps - toldSteps, toldSteps - steps) > Self.leastStep {
+                accuse("the clock was set by \(steps), and not by \(toldSteps): \(line.text)")
+            }
         case "recovered" where source == "catwatch": break  // its disks
         case "recovered":
             recoveries += 1

@@ -206,7 +206,7 @@ import Testing
         var (member, peer) = (member(), PeerScript())
         let lines = try [
             peer.hello(), peer.fact(), peer.line(#""type":"latest","source":"a","new":1"#),
-            peer.line(#""type":"alert","source":"a","series":1"#), peer.fact(),
+            peer.line(#""type":"notified","source":"a","series":1"#), peer.fact(),
         ]
         #expect(take(lines, &member) == ["r1 1 fact", "r1 4 fact"])
         #expect(member.unknown == 2 && member.lost == 0)
