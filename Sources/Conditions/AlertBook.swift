@@ -16,6 +16,8 @@ package struct AlertBook: LineWatcher {
     private var episodes: [Key: Episode] = [:]
     /// The episodes by the numbers that `reminders` has.
     private var keys: [Int: Key] = [:]
+    /// The newest episode of each that had one: since when it held, and how many before it had the same time.
+    private var newest: [Key: (since: Timestamp, count: Int)] = [:]
     private var nextNumber = 0
     private var reminders = DeadlineHeap()
     /// Alerts that nobody has taken yet.
@@ -102,13 +104,15 @@ package struct AlertBook: LineWatcher {
         collect()
     }
 
-    package mutating func apply(_ line: Bytes, at wall: Timestamp) {
+    package mutating func apply(_ line: Bytes, newest: Timestamp?) {
         guard let line = try? LineDecoder.decode(line) else { return }
-        apply(line)
+        apply(line, newest: newest)
     }
 
+    package var calm: (low: Double, high: Double)? { board.calm }
+
     /// Applies the next line of the feed, or of a recording.
-    package mutating func apply(_ line: Line) {
+    package mutating func apply(_ line: Line, newest: Timestamp? = nil) {
         switch line.body {
         case .clock(let change) where line.agent == nil: offset += change.step + change.slept
         case .peer(let peer):
@@ -127,7 +131,7 @@ package struct AlertBook: LineWatcher {
             line.body = .window(window)
         default: line.time = line.time - offset
         }
-        board.apply(line, at: time)
+        board.apply(line, at: time, newest: newest.map { $0 - offset })
         collect()
     }
 
@@ -205,9 +209,8 @@ package struct AlertBook: LineWatcher {
             return
         }
         let since = turn.since + offset
-        let identity = Array(rule.name.utf8) + [0] + Array(about.utf8) + [0] + Array("\(since.microseconds)".utf8)
         let alert = Alert(
-            about: about, condition: rule.name, state: .firing, id: Alert.digest(identity), at: turn.at + offset,
+            about: about, condition: rule.name, state: .firing, id: id(for: key, since: since), at: turn.at + offset,
             since: since, severity: rule.severity?.rawValue, test: board.conditions[turn.condition].body,
             note: rule.note, evidence: Alert.Evidence(run: run, from: turn.from, to: turn.line))
         var episode = Episode(
@@ -219,6 +222,16 @@ package struct AlertBook: LineWatcher {
         schedule(&episode, rule, from: turn.at)
         episodes[key] = episode
         due.append((episode.source, episode.alert))
+    }
+
+    /// The name of an episode: the same whenever it is computed, so that one whose line was lost keeps it.
+    private mutating func id(for key: Key, since: Timestamp) -> String {
+        if newest.count >= Self.mostSources { newest = [:] }
+        // Events of one time may begin several.
+        let count = newest[key].flatMap { $0.since == since ? $0.count + 1 : nil } ?? 0
+        newest[key] = (since, count)
+        return Alert.digest(
+            "\(key.condition.text)\u{0}\(key.about.text)\u{0}\(since.microseconds)\u{0}\(count)".utf8)
     }
 
     private mutating func resolve(_ key: Key, _ last: Alert, at time: Timestamp, _ reason: Alert.Reason) {
@@ -282,7 +295,7 @@ package struct AlertBook: LineWatcher {
     ///
     /// - Parameter kept: `kept` lines with the newest of each series, for conditions that are new.
     package mutating func replace(_ old: AlertBook, kept: [Line]) {
-        (offset, ownTime, skews) = (old.offset, old.ownTime, old.skews)
+        (offset, ownTime, skews, newest) = (old.offset, old.ownTime, old.skews, old.newest)
         due = old.due
         isSilent = true
         board.adopt(old.board)

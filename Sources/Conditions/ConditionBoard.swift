@@ -37,6 +37,9 @@ package struct ConditionBoard: Sendable {
     private let hasPercentile: Bool
     /// The changes since `takeTurns`; nil if nobody asks for them.
     private var turns: [Turn]?
+    /// The newest event of the line's series that was left out, and the series of which the line is data.
+    private var leftOut: Timestamp?
+    private var newestRead: Int?
     /// The number of the line that is applied; 0 while time passes.
     private var line = 0
     /// The readings furthest beyond their limit, of pairs that are pending or met.
@@ -229,8 +232,11 @@ package struct ConditionBoard: Sendable {
 
     /// Applies one line.
     ///
-    /// - Parameter time: when it came; nil for a line that says nothing of the time.
-    package mutating func apply(_ line: Line, at time: Timestamp?) {
+    /// - Parameters:
+    ///   - time: when it came; nil for a line that says nothing of the time.
+    ///   - newest: the time of an event of its series that was left out, if there is one: see `calm`.
+    package mutating func apply(_ line: Line, at time: Timestamp?, newest: Timestamp? = nil) {
+        (leftOut, newestRead) = (newest, nil)
         if let time { advance(to: time) }
         self.line = line.seq ?? 0
         defer { self.line = 0 }
@@ -427,6 +433,8 @@ package struct ConditionBoard: Sendable {
     private mutating func read(_ data: Line.Data, _ line: Line, _ sequence: Int, of source: Int) {
         guard let index = series(named: data.series, of: source) else { return }
         series[index].heard = max(series[index].heard ?? now, now)
+        newestRead = index
+        if let leftOut { series[index].newest = max(series[index].newest ?? leftOut, leftOut) }
         // A step of the clock back makes newer events seem older.
         if let newest = series[index].newest, let written, newest > written + interval { series[index].newest = nil }
         let isNewest = series[index].newest.map { $0 <= line.time } ?? true
@@ -645,6 +653,49 @@ package struct ConditionBoard: Sendable {
         guard let next, next > now, pairs[index].scheduled.map({ next < $0 }) ?? true else { return }
         pairs[index].scheduled = next
         schedule(next, index * 3)
+    }
+
+    // MARK: Calm
+
+    /// The values between which further events of the series of the newest line change nothing, both exclusive, as long as nothing else
+    /// comes of its source and time decides nothing; nil if any may.
+    package var calm: (low: Double, high: Double)? {
+        guard let index = newestRead else { return nil }
+        let source = sources[series[index].source]
+        // Other sources are late if nothing comes.
+        guard source.rhythm == .stream, source.failureCode == nil, !source.hasError, source.flawed == nil,
+            !source.pairs.contains(where: { conditions[pairs[$0].condition].mayBeSilent })
+        else { return nil }
+        var range = (low: -Double.infinity, high: Double.infinity)
+        for pair in series[index].pairs { guard narrow(&range, by: pair, source) else { return nil } }
+        return range
+    }
+
+    /// - Returns: whether there is a range in which a pair stays as it is.
+    private func narrow(_ range: inout (low: Double, high: Double), by index: Int, _ source: SourceFacts) -> Bool {
+        let (pair, condition) = (pairs[index], conditions[pairs[index].condition])
+        switch pair.phase {
+        case .ok where pair.verdict == .doesNot: break
+        case .firing where pair.verdict == .holds && pair.ending ?? .doesNot == .doesNot: break
+        default: return false
+        }
+        guard !condition.isOfSet, !pair.isGone else { return false }
+        for (test, reading) in zip(condition.allTests, pair.readings) {
+            guard case .number(let value) = reading.value, reading.epoch >= source.epoch, let limits = test.limits,
+                !limits.contains(value)
+            else { return false }
+            for limit in limits {
+                if value < limit { range.high = min(range.high, limit) } else { range.low = max(range.low, limit) }
+            }
+        }
+        // A value that is worse than all before is told.
+        guard let worst = extremes[index]?.worst, let sign = condition.limit?.sign else { return true }
+        if sign > 0 {
+            range.high = min(range.high, worst.nextUp)
+        } else {
+            range.low = max(range.low, (-worst).nextDown)
+        }
+        return true
     }
 
     // MARK: Turns

@@ -150,6 +150,17 @@ extension Condition {
     }
 }
 
+extension ConditionTest {
+    /// The limits of a test on the value of an event, on one side of which it comes to the same; nil for any other test.
+    var limits: [Double]? {
+        switch kind {
+        case .compares(.value, let comparison, .number(let limit)) where !comparison.isEquality: [limit]
+        case .isIn(.value, let range, _): [range.lowerBound, range.upperBound]
+        default: nil
+        }
+    }
+}
+
 extension SourceFacts {
     /// Takes over what is known of the source elsewhere.
     mutating func adopt(_ other: SourceFacts, hasPercentile: Bool) {

@@ -39,8 +39,12 @@ import Testing
     @Test func theNextEpisodeHasAnotherID() throws {
         var stage = try AlertStage("a > 5")
         for second in 1...4 { stage.value("a", at: Double(second), second % 2 == 1 ? 7 : 3) }
-        #expect(stage.alerts.map(\.state) == [.firing, .resolved, .firing, .resolved])
-        #expect(Set(stage.alerts.map(\.id)).count == 2)
+        stage.publish(stage.value("a", 7), stage.value("a", 3), stage.value("a", 7), stage.value("a", 3))
+        #expect(
+            stage.alerts.map(\.state) == [
+                .firing, .resolved, .firing, .resolved, .firing, .resolved, .firing, .resolved,
+            ])
+        #expect(Set(stage.alerts.map(\.id)).count == 4)
     }
 
     @Test func namesWhatIsNoNumber() throws {

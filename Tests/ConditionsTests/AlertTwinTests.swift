@@ -105,8 +105,8 @@ import Testing
             case 8, 9:
                 let status = [200, 200, 500, 304][Int(random.next() % 4)]
                 stage.answer("p", at: second, status: status, ms: Double(random.next() % 40))
-            case 10: stage.setClock(by: .seconds(Int(random.next() % 100) - 50))
-            case 11: stage.setClock(slept: .seconds(Int(random.next() % 100)))
+            case 10: stage.setClock(by: .microseconds(Int(random.next() % 100_000_000) - 50_000_000))
+            case 11: stage.setClock(slept: .microseconds(Int(random.next() % 100_000_000)))
             default: stage.pass(to: second)
             }
         }

@@ -27,6 +27,9 @@ package struct FeedState: ~Copyable, Sendable {
     private(set) var watcher: (any LineWatcher)?
     /// The number of the first line that it has yet to see.
     private var watched = 1
+    private var calm = CalmSeries()
+    /// The series with values of the newest event; −1 for none.
+    private var newestSeries = -1
     /// The agent whose feed is relayed; nil for our own feed.
     private(set) var remote: RemoteFeed?
 
@@ -88,6 +91,7 @@ package struct FeedState: ~Copyable, Sendable {
     package mutating func retire(_ source: SourceID) {
         tables.sources.retire(source)
         let name = name(of: source)
+        calm.interrupt()
         watcher?.retire(source: name)
     }
 
@@ -178,11 +182,7 @@ package struct FeedState: ~Copyable, Sendable {
                         tables.newestReport = tables.newestPointer
                     }
                 }
-                if watcher != nil {
-                    // Its data only; windows may have come before it.
-                    if !isWatched, source >= 0, watched == tables.log.nextSequence - 1 { watched += 1 }
-                    watch(moment)
-                }
+                if watcher != nil { watch(record, isWatched: isWatched && source >= 0, moment) }
                 // A revision is a line too, and follows the events.
                 if tables.log.totalCost + revisions * LineEncoder.fixed >= end { break }
             }
@@ -206,6 +206,7 @@ package struct FeedState: ~Copyable, Sendable {
     ) {
         guard tables.counts.data < mostData else { return }
         tables.counts.data += 1
+        newestSeries = -1
         let source = SourceID(index: Int(record.source))
         let time = limited(record.time, moment.wall)
         let key = record.lend(record.key, of: bytes)
@@ -221,6 +222,7 @@ package struct FeedState: ~Copyable, Sendable {
                 follow(record.lend(record.word, of: bytes), in: index, at: time)
             }
             if let value {
+                newestSeries = index
                 self.record(value, in: index, at: time, moment)
             } else {
                 tables.series.mark(index, tables.log.nextSequence)
@@ -334,6 +336,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// Has a watcher compute our alerts; it sees the lines from a number on, as far as the log has them.
     mutating func setWatcher(_ new: any LineWatcher, from sequence: Int, at moment: Moment) {
         watcher = new
+        calm = CalmSeries()
         for status in tables.statuses { watcher?.describe(status) }
         watched = sequence
         watch(moment)
@@ -341,6 +344,7 @@ package struct FeedState: ~Copyable, Sendable {
 
     private mutating func describe(_ source: SourceID) {
         guard watcher != nil, let status = tables.sources.status(of: source) else { return }
+        calm.interrupt()
         watcher?.describe(status)
     }
 
@@ -351,19 +355,45 @@ package struct FeedState: ~Copyable, Sendable {
     mutating func advanceWatcher(at moment: Moment) {
         guard watcher != nil else { return }
         watch(moment)
+        calm.interrupt()
         watcher?.advance(to: moment.wall)
         publishAlerts(moment)
     }
 
+    /// Shows the watcher the lines of an event, unless they change nothing.
+    ///
+    /// - Parameter isWatched: whether it is data of a source that the watcher wants to see.
+    @inline(__always)
+    private mutating func watch(_ record: EventBatch.Record, isWatched: Bool, _ moment: Moment) {
+        // Windows may have come before it.
+        guard record.other < 0, watched == tables.log.nextSequence - 1 else { return watch(moment) }
+        if isWatched, record.hasWord || !calm.leavesOut(record.value, at: record.time, in: newestSeries) {
+            return watchData(record, moment)
+        }
+        watched += 1
+    }
+
+    @inline(never)
+    private mutating func watchData(_ record: EventBatch.Record, _ moment: Moment) {
+        let hasSeries = newestSeries >= 0 && !record.value.isNaN
+        let newest = hasSeries ? calm.newest(of: newestSeries) : nil
+        if let line = tables.log.line(watched) { watcher?.apply(line[...], newest: newest) }
+        watched += 1
+        if hasSeries { calm.set(record.hasWord ? nil : watcher?.calm, of: newestSeries) }
+        publishAlerts(moment)
+        watch(moment)
+    }
+
     /// Shows the watcher the lines that came, each followed by the alerts that it decides.
     private mutating func watch(_ moment: Moment) {
-        guard watcher != nil else { return }
+        guard watcher != nil, watched < tables.log.nextSequence else { return }
+        calm.interrupt()
         if watched < tables.log.firstSequence {
             watcher?.miss(watched...tables.log.firstSequence - 1)
             watched = tables.log.firstSequence
         }
         while watched < tables.log.nextSequence {
-            if let line = tables.log.line(watched) { watcher?.apply(line[...], at: moment.wall) }
+            if let line = tables.log.line(watched) { watcher?.apply(line[...], newest: nil) }
             watched += 1
             publishAlerts(moment)
         }

@@ -11,8 +11,11 @@ package protocol LineWatcher: Sendable {
     mutating func retire(source: String)
     /// Applies the next line.
     ///
-    /// - Parameter wall: now, by the wall clock.
-    mutating func apply(_ line: Bytes, at wall: Timestamp)
+    /// - Parameter newest: the time of the newest event of its series that was left out, as `calm` allows.
+    mutating func apply(_ line: Bytes, newest: Timestamp?)
+    /// The values between which further events of the series of the line before change nothing, both exclusive, as long as no other
+    /// line of its source comes; nil if any may.
+    var calm: (low: Double, high: Double)? { get }
     /// Lines that the log does not have any more were missed.
     mutating func miss(_ numbers: ClosedRange<Int>)
     /// Lets time pass.
