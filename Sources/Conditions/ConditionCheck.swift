@@ -57,9 +57,9 @@ extension ConditionTest {
         }
     }
 
-    /// Whether a value of JSON can only be unequal to what it is compared with; null may become anything.
+    /// Whether a value of JSON that is not equal is of another kind than what it is compared with; null may become anything.
     private func isOfOtherKind(than value: Reading.Value) -> Bool {
-        guard case .compares(_, .equal, let literal) = kind, case .text(let json) = value else { return false }
+        guard case .compares(_, _, let literal) = kind, case .text(let json) = value else { return false }
         switch (JSONKind(firstByte: json.utf8.first), literal) {
         case (.null, _), (_, .null), (.number, .number), (.string, .text), (.true, .bool), (.false, .bool): return false
         default: return true

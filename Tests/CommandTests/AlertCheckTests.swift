@@ -132,6 +132,7 @@ import Testing
         let body = #"[{"n":"a","s":"x"},{"n":"b","v":2,"s":5,"t":"t"}]"#
         let alerts = [
             #""partly > 5""#, #""partly /s > 5""#, #""partly /t = \"a\"""#, #""a: partly/a min over 5m > 5""#,
+            #""partly /s contains \"x\"""#,
         ]
         let report = try await report(["partly": body], alerts, ["partly": Self.items])
         #expect(
@@ -141,6 +142,7 @@ import Testing
                 alert partly /t = "a": 2 series: partly/a, partly/b
                 alert a: 1 series: partly/a
                   warning: 'min over 5m > 5' can never hold: there is no value
+                alert partly /s contains "x": 2 series: partly/a, partly/b
 
                 """)
     }
