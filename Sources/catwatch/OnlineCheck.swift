@@ -31,7 +31,7 @@ actor OnlineCheck {
     private let decided: Wakeup
     private var results: [String: Result] = [:]
     private var alerts = AlertCheck([])
-    /// The scales of values, as far as known, by source.
+    /// The scales of values by source; those of agents' sources are not known.
     private var bands: [String: BandScale?] = [:]
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -123,11 +123,7 @@ actor OnlineCheck {
     }
 
     private func handle(_ bytes: Bytes) {
-        guard let line = try? LineDecoder.decode(bytes) else { return }
-        if case .stats(let stats) = line.body {
-            for status in stats.sources { bands.updateValue(status.bands, forKey: status.source) }
-        }
-        guard let name = line.source else { return }
+        guard let line = try? LineDecoder.decode(bytes), let name = line.source else { return }
         // A line about a source of a fleet's member counts for the source that stands for the member.
         let source = line.agent.map { SourceDescription(agent: $0).name } ?? name
         guard let known = results[source] else { return }
