@@ -5,7 +5,9 @@ package import Feed
 extension Condition {
     /// Whether it may be about a source or one of its series.
     package func mayConcern(source: String) -> Bool {
-        isOfSources ? isAbout(source: source) : mayBeAbout(source: source)
+        // Decides most at once.
+        guard subject.pattern?.mayMatch(beginning: source) ?? true else { return false }
+        return isOfSources ? isAbout(source: source) : mayBeAbout(source: source)
     }
 
     /// Whether it may be about an agent of a fleet, or about a source of that agent.

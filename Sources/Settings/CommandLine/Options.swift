@@ -183,6 +183,8 @@ package struct Options: Sendable, Equatable {
             }
             return []
         }
+        // The configuration's names are compared when it is read.
+        if own.isEmpty { return configured }
         let alerts = configured + own
         var register = AlertRegister()
         for alert in alerts {

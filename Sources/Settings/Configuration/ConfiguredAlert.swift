@@ -4,7 +4,7 @@ internal import Reactor
 
 /// An alert as the configuration or the command line gives it, with its places for error messages.
 struct ConfiguredAlert: Sendable, Equatable {
-    private var name = ""
+    private(set) var name = ""
     private(set) var lines: [Line] = []
     private var severity: AlertRule.Severity?
     private var note: String?
@@ -48,16 +48,10 @@ struct ConfiguredAlert: Sendable, Equatable {
 
     /// What a configuration writes: the line where it says everything.
     var tree: JSONTree {
-        guard let line = lines.first, self == Self(line.condition, from: origin).at(line.mark) else {
-            return ObjectKey.tree(of: self, Self.keys)
-        }
-        return .string(line.condition.text)
-    }
-
-    private func at(_ mark: ConfigMark?) -> Self {
-        var alert = self
-        alert.lines = lines.map { Line(condition: $0.condition, mark: mark) }
-        return alert
+        guard let line = lines.first, lines.count == 1, name == line.condition.name, severity == nil, note == nil,
+            reminder == AlertRule.usualReminder
+        else { return ObjectKey.tree(of: self, Self.keys) }
+        return line.tree
     }
 
     // Conditions of an alert: 100; wrong configuration.
@@ -141,21 +135,22 @@ extension ConfiguredAlert.Line {
 
 /// Checks what alerts must not have in common.
 struct AlertRegister {
-    private var alerts: [String: ConfiguredAlert] = [:]
+    private var alerts: [ConfiguredAlert] = []
+    private var numbers: [String: Int] = [:]
     private var conditions = 0
 
     /// Adds an alert.
     ///
     /// - Returns: what is wrong with it beside the others; nil if nothing is.
     mutating func add(_ alert: ConfiguredAlert) -> String? {
-        let rule = alert.rule
         let before = conditions
-        conditions += rule.conditions.count
-        if let other = alerts[rule.name] {
-            let name = UsageError.quoted(rule.name)
+        conditions += alert.lines.count
+        if let number = numbers[alert.name] {
+            let (name, other) = (UsageError.quoted(alert.name), alerts[number])
             return "\(name) is the name of another alert already: \(other.quoted) from \(other.origin.text)"
         }
-        alerts[rule.name] = alert
+        numbers[alert.name] = alerts.count
+        alerts.append(alert)
         let most = AlertRule.mostConditions
         return before <= most && conditions > most ? "\(most) conditions are the most of all alerts" : nil
     }

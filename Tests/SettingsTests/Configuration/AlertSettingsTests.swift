@@ -163,6 +163,13 @@ import Testing
             ["2:11: alerts[1]: 'a' is the name of another alert already: 'a: > 5' from test.jsonc:2:1"]
         ),
         (#""> 5", "> 5""#, ["2:8: alerts[1]: '> 5' is the name of another alert already: '> 5' from test.jsonc:2:1"]),
+        (
+            #""a: > 5", "a: > 6", "a: > 7""#,
+            [
+                "2:11: alerts[1]: 'a' is the name of another alert already: 'a: > 5' from test.jsonc:2:1",
+                "2:21: alerts[2]: 'a' is the name of another alert already: 'a: > 5' from test.jsonc:2:1",
+            ]
+        ),
         // A fault hides no later one.
         (
             #""a: > 5 foo", 5, {"when": "> 5"}, "a: > 5", "a: > 6""#,
