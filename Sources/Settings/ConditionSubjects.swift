@@ -94,7 +94,8 @@ struct SubjectFinder {
     }
 
     private mutating func add(_ others: [String], to names: inout [String], where isMeant: (String) -> Bool) {
-        for name in others where names.count <= Self.mostNames && comparisons > 0 {
+        for name in others {
+            guard names.count <= Self.mostNames, comparisons > 0 else { return }
             comparisons -= 1
             if isMeant(name), !names.contains(name) { names.append(name) }
         }
