@@ -123,7 +123,8 @@ let package = Package(
         program(
             "catwatch-bench",
             [
-                "Inputs", "Outputs", "Journal", "Nats", "Web", "CatAPI", "Terminal", "Feed", "Reactor", "WebSocket",
+                "Conditions", "Inputs", "Outputs", "Journal", "Nats", "Web", "CatAPI", "Terminal", "Feed", "Reactor",
+                "WebSocket",
                 "CLinux", "CSQLite", "CNATS",
             ],
             linking: linking),

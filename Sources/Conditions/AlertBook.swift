@@ -24,6 +24,10 @@ package struct AlertBook: LineWatcher {
     private var due: [(source: String, alert: Alert)] = []
     /// Whether turns are those of an earlier run, or of one who is told otherwise.
     private var isSilent = false
+    /// Whether the newest line could be read.
+    private var isRead = false
+    /// Up to when time passes now.
+    private var passing: Timestamp?
 
     /// How far the wall clock is ahead of the time that counts.
     private var offset = Duration.zero
@@ -33,7 +37,7 @@ package struct AlertBook: LineWatcher {
 
     /// Whether conditions may be about a source, for those that were asked for.
     private var sources: [Board.Name: Bool] = [:]
-    private static let mostSources = 20_000
+    private static let mostNames = 20_000
 
     private struct Key: Hashable {
         /// The name of the rule.
@@ -45,13 +49,15 @@ package struct AlertBook: LineWatcher {
         /// Its newest alert; its times are those of the wall clock.
         var alert: Alert
         let source: String
-        let number: Int
+        var number: Int
         /// The conditions that are met, of those of its rule.
         var met: Set<Int> = []
-        /// Since when it fires.
-        var begun: Timestamp
-        /// When it is told again.
+        /// When it began to fire, when that was last told, and when it is told again.
+        let begun: Timestamp
+        var told: Timestamp
         var remindAt: Timestamp?
+        /// Whether its condition was changed, and is about to be judged anew.
+        var isChanged = false
     }
 
     /// - Parameters:
@@ -70,7 +76,8 @@ package struct AlertBook: LineWatcher {
             ruleOfCondition += repeatElement(index, count: rule.conditions.count)
         }
         (self.places, self.ruleOfCondition) = (places, ruleOfCondition)
-        board = ConditionBoard(conditions, from: start, isJudging: true, isByLines: true, tellsTurns: true)
+        board = ConditionBoard(
+            conditions, from: start, isJudging: true, isByLines: true, tellsTurns: true, interval: interval)
         ownTime = start
     }
 
@@ -85,7 +92,7 @@ package struct AlertBook: LineWatcher {
 
     package mutating func isAbout(source: String) -> Bool {
         if let known = sources[Board.Name(source)] { return known }
-        if sources.count >= Self.mostSources { sources = [:] }
+        if sources.count >= Self.mostNames { sources = [:] }
         let isAbout = board.mayBeAbout(source: source)
         sources[Board.Name(source)] = isAbout
         return isAbout
@@ -105,34 +112,53 @@ package struct AlertBook: LineWatcher {
     }
 
     package mutating func apply(_ line: Bytes, newest: Timestamp?) {
+        isRead = false
         guard let line = try? LineDecoder.decode(line) else { return }
+        isRead = true
         apply(line, newest: newest)
     }
 
-    package var calm: (low: Double, high: Double)? { board.calm }
+    package var calm: (low: Double, high: Double)? { isRead ? board.calm : nil }
 
     /// Applies the next line of the feed, or of a recording.
     package mutating func apply(_ line: Line, newest: Timestamp? = nil) {
         switch line.body {
         case .clock(let change) where line.agent == nil: offset += change.step + change.slept
         case .peer(let peer):
-            if let agent = line.agent { skews[agent] = peer.skew.map { .microseconds($0 * 1_000) } }
+            // Nobody's clock is wrong by more than a year, whatever a line says.
+            if let agent = line.agent {
+                skews[agent] = peer.skew.map { .microseconds(min(max($0, -3e10), 3e10) * 1_000) }
+            }
         default: break
         }
+        // As live, where such events are not looked at.
+        if case .data = line.body, let source = line.source, !isAbout(source: source) { return }
         let time = time(of: line)
         if let time { pass(to: time) }
-        if line.isAlert { return }
-        // What is older does not depend on how the clock was set.
+        if case .alert(let alert) = line.body { return note(alert, line) }
+        board.apply(steady(line), at: time, newest: newest.map { $0 - offset })
+        collect()
+    }
+
+    /// The line with the times that count: what is older does not depend on how the clock was set.
+    private func steady(_ line: Line) -> Line {
         var line = line
         switch line.body {
-        case .peer: break
+        // Its own times are compared with each other.
+        case .peer: return line
         case .window(var window):
             window.start = window.start - offset
             line.body = .window(window)
-        default: line.time = line.time - offset
+        default: break
         }
-        board.apply(line, at: time, newest: newest.map { $0 - offset })
-        collect()
+        line.time = line.time - offset
+        return line
+    }
+
+    /// Remembers which episodes there were, for the names of those that follow.
+    private mutating func note(_ alert: Alert, _ line: Line) {
+        guard isSilent, line.agent == nil, alert.state == .firing else { return }
+        _ = count(Key(condition: Board.Name(alert.condition), about: Board.Name(alert.about)), since: alert.since)
     }
 
     /// When a line counts; nil if it says nothing of the time.
@@ -158,6 +184,7 @@ package struct AlertBook: LineWatcher {
 
     /// Lets time pass, up to what is due by then: between two lines nothing else shows how late it is.
     private mutating func pass(to time: Timestamp) {
+        passing = time
         while let next = [board.nextDeadline, reminders.earliest].compactMap({ $0 }).min(), next <= time {
             board.advance(to: next)
             collect()
@@ -187,9 +214,11 @@ package struct AlertBook: LineWatcher {
         }
         // Another condition of the rule may be met by the same line.
         for (key, turn) in ended where !isSilent && episodes[key]?.met.isEmpty == true {
-            guard var alert = episodes[key]?.alert else { continue }
+            guard let episode = episodes[key] else { continue }
+            var alert = episode.alert
             board.measure(turn, in: run, into: &alert)
-            resolve(key, alert, at: turn.at, turn.isGone ? .forgotten : .until)
+            if turn.isGone { (alert.value, alert.text) = (nil, nil) }
+            resolve(key, alert, at: turn.at, turn.isGone ? .forgotten : episode.isChanged ? .changed : .until)
         }
     }
 
@@ -215,23 +244,28 @@ package struct AlertBook: LineWatcher {
             note: rule.note, evidence: Alert.Evidence(run: run, from: turn.from, to: turn.line))
         var episode = Episode(
             alert: alert, source: source ?? EventStore.ownName, number: nextNumber, met: [turn.condition],
-            begun: turn.at)
+            begun: turn.at, told: turn.at)
         nextNumber += 1
         keys[episode.number] = key
         board.measure(turn, in: run, into: &episode.alert)
-        schedule(&episode, rule, from: turn.at)
         episodes[key] = episode
+        schedule(key, rule)
         due.append((episode.source, episode.alert))
     }
 
     /// The name of an episode: the same whenever it is computed, so that one whose line was lost keeps it.
     private mutating func id(for key: Key, since: Timestamp) -> String {
-        if newest.count >= Self.mostSources { newest = [:] }
-        // Events of one time may begin several.
-        let count = newest[key].flatMap { $0.since == since ? $0.count + 1 : nil } ?? 0
-        newest[key] = (since, count)
+        let count = count(key, since: since)
         return Alert.digest(
             "\(key.condition.text)\u{0}\(key.about.text)\u{0}\(since.microseconds)\u{0}\(count)".utf8)
+    }
+
+    /// How many episodes with the same time came just before: events of one time may begin several.
+    private mutating func count(_ key: Key, since: Timestamp) -> Int {
+        if newest.count >= Self.mostNames { newest = [:] }
+        let count = newest[key].flatMap { $0.since == since ? $0.count + 1 : nil } ?? 0
+        newest[key] = (since, count)
+        return count
     }
 
     private mutating func resolve(_ key: Key, _ last: Alert, at time: Timestamp, _ reason: Alert.Reason) {
@@ -243,19 +277,32 @@ package struct AlertBook: LineWatcher {
         due.append((episode.source, alert))
     }
 
-    private mutating func schedule(_ episode: inout Episode, _ rule: AlertRule, from time: Timestamp) {
-        episode.remindAt = rule.reminder.map { time + $0 }
-        if let time = episode.remindAt { reminders.insert(time, episode.number) }
+    /// Schedules the next reminder: one that would have been told by now is told at once.
+    private mutating func schedule(_ key: Key, _ rule: AlertRule) {
+        guard let episode = episodes[key] else { return }
+        let time = rule.reminder.map { max(episode.told + $0, passing ?? episode.told) }
+        episodes[key]?.remindAt = time
+        guard let time else { return }
+        reminders.insert(time, episode.number)
+        // Those of episodes that are over stay in the heap until they are due.
+        guard reminders.count > 2 * episodes.count + 64 else { return }
+        reminders = DeadlineHeap(
+            episodes.values.compactMap { episode in
+                episode.remindAt.map { DeadlineHeap.Entry(time: $0, id: episode.number) }
+            })
     }
 
     private mutating func remind(_ number: Int, at time: Timestamp) {
-        guard let key = keys[number], var episode = episodes[key], episode.remindAt == time,
+        guard let key = keys[number], let episode = episodes[key], episode.remindAt == time,
             let place = places[key.condition]
         else { return }
-        (episode.alert.state, episode.alert.at, episode.alert.reason) = (.reminder, time + offset, nil)
-        schedule(&episode, rules[place.rule], from: time)
-        episodes[key] = episode
-        due.append((episode.source, episode.alert))
+        var alert = episode.alert
+        (alert.state, alert.at, alert.reason) = (.reminder, time + offset, nil)
+        episodes[key]?.alert = alert
+        // However much time passes at once, it is told once.
+        episodes[key]?.told = max(time, passing ?? time)
+        schedule(key, rules[place.rule])
+        due.append((episode.source, alert))
     }
 
     // MARK: Restart and reload
@@ -267,7 +314,10 @@ package struct AlertBook: LineWatcher {
         switch line.body {
         // The lines of the next run go on from those of the last.
         case .hello, .bye, .kept, .refusal: return
-        case .stats(let stats): for status in stats.sources { board.describe(status) }
+        case .stats(let stats):
+            for status in stats.sources { board.describe(status) }
+            if stats.moreSources == 0 { board.retire(allBut: Set(stats.sources.map(\.source))) }
+            collect()
         default: apply(line)
         }
     }
@@ -276,87 +326,107 @@ package struct AlertBook: LineWatcher {
     ///
     /// - Parameters:
     ///   - firing: the newest `alert` line of each episode that is not resolved.
+    ///   - sources: the sources that there are; nil in a fleet, whose agents come later.
     ///   - wall: now. If the clock was set back meanwhile, no time has passed.
-    package mutating func resume(_ firing: [Line], at wall: Timestamp) {
+    package mutating func resume(_ firing: [Line], sources: [SourceStatus]?, at wall: Timestamp) {
         if wall - offset < board.time { offset = wall - board.time }
-        ownTime = wall - offset
+        let now = wall - offset
+        (ownTime, passing) = (now, now)
         isSilent = true
-        board.resume(at: wall - offset)
+        board.resume(at: now)
+        for status in sources ?? [] { board.describe(status) }
+        if let sources { board.retire(allBut: Set(sources.map(\.source))) }
         collect()
         isSilent = false
-        let told = firing.compactMap { line -> (source: String, alert: Alert)? in
-            guard line.agent == nil, case .alert(let alert) = line.body, alert.state != .resolved else { return nil }
-            return (line.source ?? EventStore.ownName, alert)
+        var told: [Episode] = []
+        for line in firing {
+            guard line.agent == nil, case .alert(let alert) = line.body, alert.state != .resolved else { continue }
+            // A reminder says when it was told, but not since when.
+            let begun = alert.state == .reminder ? alert.since : alert.at
+            told.append(
+                Episode(
+                    alert: alert, source: line.source ?? EventStore.ownName, number: 0, begun: begun - offset,
+                    told: alert.at - offset))
         }
-        take(told, at: wall - offset)
+        take(told, at: now)
+        for (key, episode) in episodes where sources != nil && episode.source != EventStore.ownName {
+            if !board.isListed(source: episode.source) { resolve(key, episode.alert, at: now, .forgotten) }
+        }
+    }
+
+    /// Takes over what another book knows, and the states of conditions that both have, but not its episodes.
+    package mutating func adopt(_ old: AlertBook) {
+        (offset, ownTime, skews, newest) = (old.offset, old.ownTime, old.skews, old.newest)
+        passing = old.passing
+        isSilent = true
+        board.adopt(old.board)
+        collect()
+        isSilent = false
     }
 
     /// Goes on after a reload, in the place of a book with other rules.
     ///
     /// - Parameter kept: `kept` lines with the newest of each series, for conditions that are new.
     package mutating func replace(_ old: AlertBook, kept: [Line]) {
-        (offset, ownTime, skews, newest) = (old.offset, old.ownTime, old.skews, old.newest)
+        adopt(old)
         due = old.due
-        isSilent = true
-        board.adopt(old.board)
-        collect()
-        isSilent = false
-        let told = old.episodes.values.sorted { $0.number < $1.number }.map { ($0.source, $0.alert) }
-        take(told, at: board.time, kept: kept)
+        take(old.episodes.values.sorted { $0.number < $1.number }, at: board.time, kept: kept)
+    }
+
+    /// Describes the sources that there are, and reads the newest lines of their series.
+    package mutating func begin(_ sources: [SourceStatus], kept: [Line]) {
+        for status in sources { board.describe(status) }
+        recall(kept)
     }
 
     /// Reads the newest lines of series for conditions that know nothing of these.
-    package mutating func recall(_ kept: [Line]) {
-        for line in kept { if case .kept(let kept) = line.body { board.recallForNew(kept.line) } }
+    private mutating func recall(_ kept: [Line]) {
+        for line in kept { if case .kept(let kept) = line.body { board.recallForNew(steady(kept.line)) } }
         collect()
     }
 
     /// Takes over episodes. Those of conditions that changed are judged anew; those of conditions that are gone end.
-    private mutating func take(
-        _ told: [(source: String, alert: Alert)], at now: Timestamp, kept: [Line] = []
-    ) {
+    private mutating func take(_ told: [Episode], at now: Timestamp, kept: [Line] = []) {
         var changed: [Key] = []
-        var removed: [(Key, Alert.Reason)] = []
-        for (source, alert) in told {
-            let key = Key(condition: Board.Name(alert.condition), about: Board.Name(alert.about))
+        for old in told {
+            let key = Key(condition: Board.Name(old.alert.condition), about: Board.Name(old.alert.about))
             guard episodes[key] == nil else { continue }
-            var episode = Episode(alert: alert, source: source, number: nextNumber, begun: alert.at - offset)
-            // A reminder says when it was told, but not since when.
-            if alert.state == .reminder { episode.begun = alert.since - offset }
+            var episode = old
+            (episode.number, episode.met, episode.isChanged) = (nextNumber, [], false)
             nextNumber += 1
             keys[episode.number] = key
             guard let place = places[key.condition] else {
                 episodes[key] = episode
-                removed.append((key, .removed))
+                resolve(key, episode.alert, at: now, .removed)
                 continue
             }
-            let same = place.conditions.filter { board.conditions[$0].body == alert.test }
+            let rule = rules[place.rule]
+            let same = place.conditions.filter { board.conditions[$0].body == episode.alert.test }
             for condition in same.isEmpty ? Array(place.conditions) : same {
-                if board.setMet(condition, about: alert.about, of: source, since: alert.since - offset) {
+                if board.setMet(
+                    condition, about: episode.alert.about, of: episode.source, since: episode.alert.since - offset)
+                {
                     episode.met.insert(condition)
                 }
             }
-            (episode.alert.severity, episode.alert.note) = (
-                rules[place.rule].severity?.rawValue, rules[place.rule].note
-            )
-            schedule(&episode, rules[place.rule], from: alert.at - offset)
+            (episode.alert.severity, episode.alert.note) = (rule.severity?.rawValue, rule.note)
+            episode.isChanged = same.isEmpty
             episodes[key] = episode
-            if episode.met.isEmpty { removed.append((key, .changed)) } else if same.isEmpty { changed.append(key) }
+            if episode.met.isEmpty {
+                resolve(key, episode.alert, at: now, .changed)
+            } else {
+                schedule(key, rule)
+                if episode.isChanged { changed.append(key) }
+            }
         }
         board.retell { condition, about in
             let key = Key(condition: Board.Name(rules[ruleOfCondition[condition]].name), about: Board.Name(about))
             return episodes[key]?.met.contains(condition) ?? false
         }
-        for (key, reason) in removed { if let alert = episodes[key]?.alert { resolve(key, alert, at: now, reason) } }
-        let first = due.count
         recall(kept)
         board.judgeAgain()
         collect()
-        for index in due[first...].indices where due[index].alert.reason == .until {
-            let alert = due[index].alert
-            let key = Key(condition: Board.Name(alert.condition), about: Board.Name(alert.about))
-            if changed.contains(key) { due[index].alert.reason = .changed }
-        }
+        for key in changed { episodes[key]?.isChanged = false }
     }
 }
 

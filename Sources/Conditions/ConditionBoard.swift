@@ -30,16 +30,22 @@ package struct ConditionBoard: Sendable {
     /// Whether states follow the lines; until then these only set readings.
     package private(set) var isJudging: Bool
     private let isByLines: Bool
-    /// The conditions about each source that is named, those about several, and those with one state for a set.
+    /// The conditions about each series or source that is named, the sources of these, the conditions about several, and those
+    /// with one state for a set.
     private let conditionsByName: [Board.Name: [Int]]
+    private let namedSources: Set<Board.Name>
     private let wideConditions: [Int]
     private let sets: [Int]
+    /// Whether an agent of a fleet may be silent: then each line of it counts.
+    private let hasSilentAgent: Bool
     private let hasPercentile: Bool
     /// The changes since `takeTurns`; nil if nobody asks for them.
     private var turns: [Turn]?
     /// The newest event of the line's series that was left out, and the series of which the line is data.
     private var leftOut: Timestamp?
-    private var newestRead: Int?
+    private var newestRead: (source: Int, series: Int?)?
+    /// The listed sources that have not answered yet.
+    private var unanswered: Set<Int> = []
     /// The number of the line that is applied; 0 while time passes.
     private var line = 0
     /// The readings furthest beyond their limit, of pairs that are pending or met.
@@ -67,7 +73,7 @@ package struct ConditionBoard: Sendable {
     /// Nil before the first time of a feed with a past.
     private var clock: Timestamp?
     private var now: Timestamp { clock ?? Timestamp(microseconds: 0) }
-    private var interval = Duration.seconds(10)
+    private var interval: Duration
     private var run: String?
     /// The last number that the newest `stats` line includes, and whether that names all sources.
     private var asOf = 0
@@ -88,21 +94,24 @@ package struct ConditionBoard: Sendable {
     ///   - tellsTurns: whether each change is kept until `takeTurns`.
     package init(
         _ conditions: [Condition], from start: Timestamp?, isJudging: Bool, isByLines: Bool = false,
-        tellsTurns: Bool = false
+        tellsTurns: Bool = false, interval: Duration = .seconds(10)
     ) {
         self.conditions = conditions
+        self.interval = interval
         (self.isJudging, self.isByLines) = (isJudging, isByLines)
         turns = tellsTurns ? [] : nil
         var byName: [Board.Name: [Int]] = [:]
-        var wide: [Int] = []
+        var (wide, sources): ([Int], Set<Board.Name>) = ([], [])
         for (index, condition) in conditions.enumerated() {
-            if let source = condition.literalSource, condition.subject.scope != .agent {
-                byName[Board.Name(String(source)), default: []].append(index)
+            if let name = condition.literalSubject, let source = condition.literalSource {
+                byName[Board.Name(name), default: []].append(index)
+                sources.insert(Board.Name(String(source)))
             } else {
                 wide.append(index)
             }
         }
-        (conditionsByName, wideConditions) = (byName, wide)
+        (conditionsByName, wideConditions, namedSources) = (byName, wide, sources)
+        hasSilentAgent = wide.contains { conditions[$0].isAboutAgents && conditions[$0].mayBeSilent }
         sets = conditions.indices.filter { conditions[$0].isOfSet }
         hasPercentile = conditions.contains(where: \.hasPercentile)
         clock = start
@@ -256,7 +265,7 @@ package struct ConditionBoard: Sendable {
     }
 
     private mutating func applyOfSource(_ line: Line, _ number: Int) {
-        guard let name = line.source, let source = source(named: name) else { return }
+        guard let name = line.source, let source = source(named: name), !sources[source].isRetired else { return }
         // A source that was removed: lines from before say nothing of now.
         if number <= asOf, listsAll, !sources[source].isListed { return }
         switch line.body {
@@ -366,6 +375,7 @@ package struct ConditionBoard: Sendable {
         guard let index = source(named: status.source) else { return }
         (sources[index].rhythm, sources[index].bands) = (status.rhythm, status.bands)
         sources[index].isListed = true
+        if !sources[index].hasAnswered { unanswered.insert(index) }
         defer {
             judgeAll(of: index)
             checkLateness(of: index)
@@ -390,6 +400,7 @@ package struct ConditionBoard: Sendable {
         if let answered = status.answered {
             sources[index].answered = max(sources[index].answered ?? answered, answered)
             sources[index].hasAnswered = true
+            unanswered.remove(index)
         }
         let code = status.state == .failing ? status.failure?.code ?? "" : nil
         if code != sources[index].failureCode {
@@ -431,9 +442,10 @@ package struct ConditionBoard: Sendable {
     }
 
     private mutating func read(_ data: Line.Data, _ line: Line, _ sequence: Int, of source: Int) {
+        newestRead = (source, nil)
         guard let index = series(named: data.series, of: source) else { return }
+        newestRead = (source, index)
         series[index].heard = max(series[index].heard ?? now, now)
-        newestRead = index
         if let leftOut { series[index].newest = max(series[index].newest ?? leftOut, leftOut) }
         // A step of the clock back makes newer events seem older.
         if let newest = series[index].newest, let written, newest > written + interval { series[index].newest = nil }
@@ -476,7 +488,7 @@ package struct ConditionBoard: Sendable {
         let now = now
         sources[source].answerTime = line.time
         sources[source].requested = now
-        if sources[source].hasPercentile { sources[source].times.add(sample.ms, at: now) }
+        if sources[source].hasPercentile, !isRecalling { sources[source].times.add(sample.ms, at: now) }
         forEachTest(of: sources[source].pairs + sources[source].seriesPairs) { board, pair, number, test in
             switch test.measure {
             case .status:
@@ -484,7 +496,7 @@ package struct ConditionBoard: Sendable {
                 board.set(test.judge(status), .number(status), of: number, in: pair, sequence)
             case .ms: board.set(test.judge(sample.ms), .number(sample.ms), of: number, in: pair, sequence)
             case .percentile: board.touch(number, pair, sequence)
-            case .errors:
+            case .errors where !board.isRecalling:
                 board.pairs[pair].sliding[number]?.add(0, at: now)
                 board.touch(number, pair, sequence)
             default: return false
@@ -572,6 +584,7 @@ package struct ConditionBoard: Sendable {
     private mutating func answer(_ source: Int, _ number: Int) {
         if !sources[source].hasAnswered {
             sources[source].hasAnswered = true
+            unanswered.remove(source)
             changeSets()
         }
         hear(source)
@@ -660,13 +673,15 @@ package struct ConditionBoard: Sendable {
     /// The values between which further events of the series of the newest line change nothing, both exclusive, as long as nothing else
     /// comes of its source and time decides nothing; nil if any may.
     package var calm: (low: Double, high: Double)? {
-        guard let index = newestRead else { return nil }
-        let source = sources[series[index].source]
+        guard let newestRead else { return nil }
+        let source = sources[newestRead.source]
         // Other sources are late if nothing comes.
         guard source.rhythm == .stream, source.failureCode == nil, !source.hasError, source.flawed == nil,
-            !source.pairs.contains(where: { conditions[pairs[$0].condition].mayBeSilent })
+            !source.pairs.contains(where: { conditions[pairs[$0].condition].mayBeSilent }),
+            !hasSilentAgent || source.agent == nil
         else { return nil }
         var range = (low: -Double.infinity, high: Double.infinity)
+        guard let index = newestRead.series else { return range }
         for pair in series[index].pairs { guard narrow(&range, by: pair, source) else { return nil } }
         return range
     }
@@ -707,21 +722,21 @@ package struct ConditionBoard: Sendable {
         return found
     }
 
-    private mutating func tell(_ pair: Int?, of condition: Int, _ before: Phase, _ phase: Phase) {
+    private mutating func tell(
+        _ pair: Int?, of condition: Int, _ before: Phase, _ phase: Phase, isGone: Bool = false
+    ) {
         let key = pair ?? ~condition
         if before.since == nil, phase.since != nil { extremes[key] = Extreme(from: line) }
         if let pair { extend(pair) }
-        if before.isMet != phase.isMet { add(Turn(condition, pair, isMet: phase.isMet, since: before.since), phase) }
+        if before.isMet != phase.isMet {
+            let extreme = extremes[key]
+            let turn = Turn(
+                condition: condition, pair: pair, isMet: phase.isMet, at: now,
+                since: phase.since ?? before.since ?? now, from: extreme?.from ?? 0, line: line,
+                worst: extreme?.line, isGone: isGone || pair.map { pairs[$0].isGone } ?? false)
+            turns?.append(turn)
+        }
         if phase.since == nil { extremes[key] = nil }
-    }
-
-    private mutating func add(_ turn: Turn, _ phase: Phase) {
-        var turn = turn
-        let extreme = extremes[turn.pair ?? ~turn.condition]
-        (turn.at, turn.since) = (now, phase.since ?? turn.since)
-        (turn.from, turn.line, turn.worst) = (extreme?.from ?? 0, line, extreme?.line)
-        turn.isGone = turn.pair.map { pairs[$0].isGone } ?? false
-        turns?.append(turn)
     }
 
     /// Remembers a reading that is further beyond its limit than those before.
@@ -772,27 +787,55 @@ package struct ConditionBoard: Sendable {
 
     /// Whether some condition may be about a source, or about a series of it.
     package func mayBeAbout(source: String) -> Bool {
-        conditionsByName[Board.Name(source)] != nil
+        namedSources.contains(Board.Name(source))
+            || hasSilentAgent && source.utf8.contains(UInt8(ascii: "."))
             || wideConditions.contains { conditions[$0].mayBeAbout(source: source) }
     }
 
     /// Describes a source as it is now.
     package mutating func describe(_ status: SourceStatus) {
+        guard let index = source(named: status.source) else { return }
+        let isNew = sources[index].isRetired
+        sources[index].isRetired = false
+        if isNew {
+            sources[index].heard = now
+            for pair in sources[index].pairs { pairs[pair].isGone = false }
+        }
         list(status)
-        guard let index = sourcesByName[Board.Name(status.source)] else { return }
-        for pair in sources[index].pairs where pairs[pair].isGone { pairs[pair].isGone = false }
-        changeSets()
+        for number in candidates(of: status.source, series: nil) where conditions[number].isOfSet {
+            change(set: number)
+        }
     }
 
     /// A source is not there any more: nothing is true of it, nor of its series.
     package mutating func retire(source name: String) {
-        guard let index = sourcesByName[Board.Name(name)] else { return }
-        sources[index].isListed = false
+        if let index = sourcesByName[Board.Name(name)], !sources[index].isRetired { retire(index) }
+    }
+
+    private mutating func retire(_ index: Int) {
+        sources[index].forget()
+        unanswered.remove(index)
+        for number in sources[index].series {
+            (series[number].heard, series[number].newest, series[number].window) = (nil, nil, nil)
+        }
         for pair in sources[index].pairs + sources[index].series.flatMap({ series[$0].pairs }) {
             pairs[pair].isGone = true
             judge(pair)
         }
+        halfRead[index] = nil
         changeSets()
+    }
+
+    /// Retires the sources that are not described any more.
+    package mutating func retire(allBut names: Set<String>) {
+        for index in sources.indices where sources[index].isListed && !names.contains(sources[index].name) {
+            retire(index)
+        }
+    }
+
+    /// Whether a source is there.
+    package func isListed(source name: String) -> Bool {
+        sourcesByName[Board.Name(name)].map { sources[$0].isListed } ?? false
     }
 
     /// Lines are missing.
@@ -818,6 +861,7 @@ package struct ConditionBoard: Sendable {
         let condition = conditions[number]
         if condition.isOfSet {
             guard condition.subject.pattern?.text ?? "*" == name else { return false }
+            if groups[number].phase.isMet { return true }
             groups[number].phase = .firing(since: since)
             extremes[~number] = Extreme(from: 0)
             return true
@@ -831,9 +875,10 @@ package struct ConditionBoard: Sendable {
             known = series(named: name, of: source).map { series[$0].pairs } ?? []
         }
         guard let pair = known.first(where: { pairs[$0].condition == number }) else { return false }
-        if !pairs[pair].phase.isMet { met[number] += 1 }
-        pairs[pair].phase = .firing(since: since)
         pairs[pair].isGone = false
+        if pairs[pair].phase.isMet { return true }
+        met[number] += 1
+        pairs[pair].phase = .firing(since: since)
         extremes[pair] = Extreme(from: 0)
         return true
     }
@@ -874,37 +919,46 @@ package struct ConditionBoard: Sendable {
             guard let new = isAgent ? agent(named: facts.name) : source(named: facts.name) else { continue }
             sources[new].adopt(facts, hasPercentile: hasPercentile)
             if let halfRead = old.halfRead[index] { self.halfRead[new] = halfRead }
+            if old.unanswered.contains(index) { unanswered.insert(new) }
         }
-        for (name, index) in old.seriesByName where index >= 0 {
+        // In their order, which decides between equals.
+        for (name, index) in old.seriesByName.filter({ $0.value >= 0 }).sorted(by: { $0.value < $1.value }) {
             guard let source = sourcesByName[Board.Name(old.sources[old.series[index].source].name)],
                 let new = series(named: name.text, of: source)
             else { continue }
             let facts = old.series[index]
             (series[new].heard, series[new].newest, series[new].window) = (facts.heard, facts.newest, facts.window)
         }
-        let same = Dictionary(conditions.enumerated().map { ($1.text, $0) }) { first, _ in first }
-        var places: [[Board.Name: Int]] = Array(repeating: [:], count: conditions.count)
-        for (index, pair) in pairs.enumerated() { places[pair.condition][Board.Name(pair.name)] = index }
+        // Several may have the same text.
+        var places: [String: [Int]] = [:]
+        for (index, condition) in conditions.enumerated().reversed() {
+            places[condition.text, default: []].append(index)
+        }
+        let same = old.conditions.map { places[$0.text]?.popLast() }
+        var indices: [[Board.Name: Int]] = Array(repeating: [:], count: conditions.count)
+        for (index, pair) in pairs.enumerated() { indices[pair.condition][Board.Name(pair.name)] = index }
         for (index, pair) in old.pairs.enumerated() {
-            guard let condition = same[old.conditions[pair.condition].text],
-                let new = places[condition][Board.Name(pair.name)]
-            else { continue }
+            guard let condition = same[pair.condition], let new = indices[condition][Board.Name(pair.name)] else {
+                continue
+            }
             pairs[new].adopt(pair)
             if pair.phase.isMet { met[condition] += 1 }
             extremes[new] = old.extremes[index]
         }
         for number in old.sets {
-            guard let new = same[old.conditions[number].text] else { continue }
+            guard let new = same[number] else { continue }
             groups[new].adopt(old.groups[number])
             extremes[~new] = old.extremes[~number]
         }
         isJudging = old.isJudging
         for index in sources.indices { checkLateness(of: index) }
+        if clock != nil { beginTime(at: now) }
         judgeAgain()
     }
 
     /// Reads a kept line for conditions that know nothing yet.
     package mutating func recallForNew(_ line: Line) {
+        guard let name = line.source, isListed(source: name) else { return }
         isRecalling = true
         recall(line)
         isRecalling = false
@@ -1029,6 +1083,12 @@ package struct ConditionBoard: Sendable {
         let condition = conditions[number]
         let isAny = condition.subject.scope == .any
         let present = members[number].filter { !pairs[$0].isGone && !sources[pairs[$0].source].isPast }
+        if turns != nil, present.isEmpty, !members[number].isEmpty, members[number].allSatisfy({ pairs[$0].isGone }) {
+            let before = groups[number].phase
+            (groups[number].changed, groups[number].changedFirst) = (nil, nil)
+            (groups[number].phase, groups[number].verdict) = (.ok, nil)
+            return tell(nil, of: number, before, .ok, isGone: true)
+        }
         var verdict = Verdict.common(of: present.map { pairs[$0].verdict }, any: isAny)
         if verdict != Verdict(isAny) {
             let halfRead = groups[number].sources.compactMap { self.halfRead[$0] }.max()
@@ -1065,7 +1125,7 @@ package struct ConditionBoard: Sendable {
 
     /// Whether a listed source that the set may be about has not answered yet.
     private func isUnanswered(_ number: Int) -> Bool {
-        sources.indices.contains { index in
+        unanswered.contains { index in
             let source = sources[index]
             // An agent that has never been there.
             if source.isListed, let agent = source.agent, source.name.isOwnSource {
@@ -1096,17 +1156,19 @@ package struct ConditionBoard: Sendable {
 
     // MARK: Names
 
-    /// The conditions that may be about a source or its series, in their order.
-    private func candidates(of source: String) -> [Int] {
-        guard let named = conditionsByName[Board.Name(source)] else { return wideConditions }
-        return wideConditions.isEmpty ? named : (named + wideConditions).sorted()
+    /// The conditions that may be about a source, or about one of its series, in their order.
+    private func candidates(of source: String, series: String?) -> [Int] {
+        let named = conditionsByName[Board.Name(source)] ?? []
+        let ofSeries = series.flatMap { $0 == source ? nil : conditionsByName[Board.Name($0)] } ?? []
+        if named.isEmpty, ofSeries.isEmpty { return wideConditions }
+        return (named + ofSeries + wideConditions).sorted()
     }
 
     private mutating func source(named name: String) -> Int? {
         if let index = sourcesByName[Board.Name(name)] { return index }
         guard let index = addSource(name) else { return nil }
         sourcesByName[Board.Name(name)] = index
-        for number in candidates(of: name) where conditions[number].isOfSources {
+        for number in candidates(of: name, series: nil) where conditions[number].isOfSources {
             guard conditions[number].subject.scope != .agent, conditions[number].isAbout(source: name) else { continue }
             if let pair = add(number, name, source: index, series: nil) { sources[index].pairs.append(pair) }
         }
@@ -1141,7 +1203,7 @@ package struct ConditionBoard: Sendable {
     private mutating func series(named name: String, of source: Int) -> Int? {
         if let index = seriesByName[Board.Name(name)] { return index < 0 ? nil : index }
         let sourceName = sources[source].name
-        let about = candidates(of: sourceName).filter {
+        let about = candidates(of: sourceName, series: name).filter {
             !conditions[$0].isOfSources && conditions[$0].isAbout(series: name, of: sourceName)
         }
         guard seriesByName.count < Self.mostNames else {

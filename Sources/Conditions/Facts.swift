@@ -17,6 +17,8 @@ struct SourceFacts: Sendable {
     var isKnown = false
     /// Whether a `stats` line names it, and whether something good has come from it.
     var isListed = false
+    /// Whether it was there, and is not any more.
+    var isRetired = false
     var hasAnswered = false
     /// Whether an error came since its last complete answer, and the time of the newest, as written.
     var hasError = false
@@ -108,20 +110,15 @@ struct Turn: Sendable {
     let pair: Int?
     let isMet: Bool
     /// When, and since when the tests hold or held.
-    var at = Timestamp(microseconds: 0)
-    var since: Timestamp
+    let at: Timestamp
+    let since: Timestamp
     /// The number of the line since which they hold, of the one that decided, and of that with the worst value; 0 where it was
     /// time, and not a line.
-    var from = 0
-    var line = 0
-    var worst: Int?
+    let from: Int
+    let line: Int
+    let worst: Int?
     /// Whether the series is gone.
-    var isGone = false
-
-    init(_ condition: Int, _ pair: Int?, isMet: Bool, since: Timestamp?) {
-        (self.condition, self.pair, self.isMet) = (condition, pair, isMet)
-        self.since = since ?? at
-    }
+    let isGone: Bool
 }
 
 /// How far a value is beyond its limit while a condition is pending or met.
@@ -162,6 +159,13 @@ extension ConditionTest {
 }
 
 extension SourceFacts {
+    /// It is not there any more: nothing that was known of it counts, should it come back.
+    mutating func forget() {
+        (isListed, isRetired, hasAnswered, isKnown, hasError, isLate) = (false, true, false, false, false, false)
+        (failureCode, answered, requested, heard, flawed, status) = (nil, nil, nil, nil, nil, nil)
+        times = SlidingTimes()
+    }
+
     /// Takes over what is known of the source elsewhere.
     mutating func adopt(_ other: SourceFacts, hasPercentile: Bool) {
         let (pairs, seriesPairs, series) = (pairs, seriesPairs, series)

@@ -99,6 +99,7 @@ struct JournalRetention {
     private func letGoOfRest(in database: SQLiteDatabase) throws(JournalFault) {
         // Without any line, the newest rows are kept: the next start needs the last run.
         let first = try oldest.integer() ?? .max
+        try database.execute("DELETE FROM alerts WHERE id < ?1", first)
         try database.execute("DELETE FROM stats WHERE id < (SELECT max(id) FROM stats WHERE id <= ?1)", first)
         try database.execute("DELETE FROM marks WHERE id < (SELECT max(id) FROM marks WHERE id <= ?1)", first)
         try database.execute(

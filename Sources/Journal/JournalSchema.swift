@@ -55,8 +55,9 @@ enum JournalSchema {
         ) STRICT
         """
 
-    /// The index of `alert` lines, created before the first of them: at the start, those that fire are looked for.
-    static let alerts = "CREATE INDEX IF NOT EXISTS lines_alerts ON lines (id) WHERE type = 'alert'"
+    /// The table of the `alert` lines' ids, in place of an index, which would take long to create in a large journal of an earlier
+    /// version: at the start, those that fire are looked for.
+    static let alerts = "CREATE TABLE IF NOT EXISTS alerts (id INTEGER PRIMARY KEY) STRICT"
 
     /// The microseconds within a second, also before 1970.
     private static let fraction = "((l.time % 1000000 + 1000000) % 1000000)"
@@ -156,7 +157,7 @@ enum JournalSchema {
 
     /// Creates the tables in an empty file.
     static func make(in database: SQLiteDatabase) throws(JournalFault) {
-        let statements = (Self.tables.map(\.value) + [alerts] + views).joined(separator: ";\n")
+        let statements = (Self.tables.map(\.value) + views).joined(separator: ";\n")
         try database.run(
             "BEGIN IMMEDIATE; PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version);"
                 + statements + "; COMMIT")

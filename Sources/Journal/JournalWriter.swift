@@ -47,6 +47,7 @@ final class JournalWriter {
         }
         mode.reset()
         if try JournalSchema.look(at: database) == .nothing { try JournalSchema.make(in: database) }
+        try database.run(JournalSchema.alerts)
         pageSize = try database.integer("PRAGMA page_size") ?? 4_096
         try database.run(
             "PRAGMA synchronous = \(settings.sync.rawValue);"

@@ -22,7 +22,7 @@ struct RowWriter {
     private var lastMark: Timestamp?
     /// Whether lines may come from agents of a fleet.
     private var isFleet = false
-    private var hasAlertIndex = false
+    private let noteAlert: SQLiteStatement
     private var positions: JournalPositions
 
     private struct Greeting {
@@ -50,6 +50,7 @@ struct RowWriter {
         self.earlier = earlier
         insert = try database.prepare("INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING")
         positions = JournalPositions(database)
+        noteAlert = try database.prepare("INSERT INTO alerts VALUES (?) ON CONFLICT (id) DO NOTHING")
         mark = try database.prepare("INSERT INTO marks VALUES (?, ?) ON CONFLICT (id) DO NOTHING")
     }
 
@@ -105,9 +106,9 @@ struct RowWriter {
             insert.bind(5, event.series)
             insert.bind(6, event.value)
         } else if let head = try? LineHead.Decoded(line.bindMemory(to: UInt8.self)) {
-            if head.type == "alert", !hasAlertIndex {
-                try database.run(JournalSchema.alerts)
-                hasAlertIndex = true
+            if head.type == "alert" {
+                noteAlert.bind(1, id)
+                try noteAlert.run()
             }
             insert.bind(2, head.time.microseconds)
             insert.bind(3, head.type)

@@ -82,15 +82,14 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
 
     package func alerts(at time: Timestamp) throws(JournalFault) -> [UInt8] {
         try use { database throws(JournalFault) in
-            // Without the index there never was an alert, and it would take long to find that.
-            guard try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'lines_alerts'") == 1 else {
+            guard try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'alerts'") == 1 else {
                 return []
             }
             let rows = try database.prepare(
                 """
                 SELECT r.name, r.base + (l.id & \(JournalPlace.most)), l.line
-                FROM lines l INDEXED BY lines_alerts JOIN runs r ON r.run = l.id >> \(JournalPlace.bits)
-                WHERE l.type = 'alert' ORDER BY l.id DESC LIMIT \(FiringAlerts.mostLines)
+                FROM alerts a CROSS JOIN lines l ON l.id = a.id JOIN runs r ON r.run = l.id >> \(JournalPlace.bits)
+                WHERE l.type = 'alert' ORDER BY a.id DESC LIMIT \(FiringAlerts.mostLines)
                 """)
             defer { rows.reset() }
             var alerts = FiringAlerts(at: time)

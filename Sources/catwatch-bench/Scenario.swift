@@ -22,7 +22,7 @@ enum Catalogue {
         [
             PollCPU.self,
             ResidentMemory.self,
-            StoreThroughput.self,
+            StoreThroughput.self, AlertCost.self,
             StartTime.self,
             IdleCPU.self,
             JournalIdle.self,

@@ -183,9 +183,10 @@ actor Agent {
             startReports(sources, in: &group)
             if let history { group.addTask { try? await history.run() } }
             restoring = Task(executorPreference: loop) {
+                // First, as the log does not have the lines of this run for long.
+                try await self.restoreAlerts()
                 try await self.restoreState()
                 await view?.setRestored()
-                try await self.restoreAlerts()
             }
             startEndings(in: &group)
             group.addTask { try? await self.runSummaries() }
@@ -334,6 +335,7 @@ actor Agent {
     /// that are polled seldom. Those of other agents come from these.
     private func restoreState() async throws {
         guard let history, !firstPlan.options.isRelay else { return }
+        defer { release(history) }
         let (run, now) = (await store.run, platform.wall.now)
         let state = RecordedState(on: loop, limits: await store.limits, until: now + (await store.limits.interval))
         var reading = PastReading(
@@ -358,7 +360,6 @@ actor Agent {
     /// Computes alerts from now on, with those of the runs before.
     private func restoreAlerts() async throws {
         guard let history, let alerts else { return }
-        defer { release(history) }
         guard let fault = try await alerts.begin(after: history) else { return }
         await notices.say("catwatch: alerts of earlier runs are unknown: \(Sanitizer.visible(fault.reason))\n")
     }

@@ -26,7 +26,8 @@ actor AlertKeeper {
     func begin() {
         hasBegun = true
         guard !rules.isEmpty else { return }
-        install(book(from: started), from: 1)
+        let book = book(from: started)
+        store.assumeIsolated { $0.setWatcher(book, from: 1) }
     }
 
     /// Begins with what a journal has of earlier runs; lines that have come meanwhile count as well.
@@ -59,17 +60,26 @@ actor AlertKeeper {
             case .bytes, .last: break past
             }
         }
-        // The configuration may have been read again meanwhile.
-        if book.rules != rules {
-            let old = book
-            book = self.book(from: nil)
-            book.replace(old, kept: [])
-        }
-        book.resume(firing.compactMap(\.keptLine), at: started)
-        await store.restore(firing)
-        install(book, from: 1)
-        hasBegun = true
+        install(book, firing)
         return fault
+    }
+
+    /// Has the store compute alerts after what a journal tells of earlier runs.
+    private func install(_ past: AlertBook, _ firing: [RelayedLine]) {
+        hasBegun = true
+        var book = past
+        // The configuration may have been read again meanwhile.
+        if past.rules != rules {
+            book = self.book(from: nil)
+            book.adopt(past)
+        }
+        let started = started
+        store.assumeIsolated { store in
+            book.resume(
+                firing.compactMap(\.keptLine), sources: store.isOfFleet ? nil : store.sourceStates, at: started)
+            store.restore(firing)
+            store.setWatcher(book, from: 1)
+        }
     }
 
     private static func apply(_ bytes: [UInt8], to book: inout AlertBook) {
@@ -84,12 +94,17 @@ actor AlertKeeper {
         rules = new
         guard hasBegun else { return }
         store.assumeIsolated { store in
-            let kept = (store.newestOfEach ?? []).flatMap { Self.lines(in: $0) }
             let old = store.takeWatcher() as? AlertBook
             guard old != nil || !new.isEmpty else { return }
-            var book = AlertBook(new, run: store.run, interval: store.limits.interval, from: store.wallTime)
-            if let old { book.replace(old, kept: kept) } else { book.recall(kept) }
+            let known = Set(old?.rules.flatMap(\.conditions).map(\.text) ?? [])
+            let isKnown = new.allSatisfy { rule in rule.conditions.allSatisfy { known.contains($0.text) } }
+            let kept = isKnown ? [] : (store.newestOfEach ?? []).flatMap { Self.lines(in: $0) }
+            var book = AlertBook(
+                new, run: store.run, interval: store.limits.interval, from: old == nil ? store.wallTime : nil)
+            if let old { book.replace(old, kept: kept) } else { book.begin(store.sourceStates, kept: kept) }
             store.setWatcher(book, from: store.nextSequence)
+            // What was removed is resolved now.
+            if new.isEmpty { _ = store.takeWatcher() }
         }
     }
 
@@ -104,10 +119,6 @@ actor AlertKeeper {
     private func book(from start: Timestamp?) -> AlertBook {
         let rules = rules
         return store.assumeIsolated { AlertBook(rules, run: $0.run, interval: $0.limits.interval, from: start) }
-    }
-
-    private func install(_ book: AlertBook, from first: Int) {
-        store.assumeIsolated { $0.setWatcher(book, from: first) }
     }
 }
 

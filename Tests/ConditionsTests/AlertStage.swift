@@ -18,7 +18,7 @@ struct AlertStage: ~Copyable {
     private var state = FeedState()
     private(set) var run = "r1"
     private var sources: [String: SourceID] = [:]
-    private let described: [SourceDescription]
+    private var described: [SourceDescription]
     /// The time by the machine's clock that does not step, and how far the wall clock is ahead.
     private(set) var seconds = 0.0
     private var step = Duration.zero
@@ -141,7 +141,11 @@ struct AlertStage: ~Copyable {
     /// - Parameters:
     ///   - lost: how many of the newest lines are not in the journal.
     ///   - rules: the alerts from now on; nil for the same.
-    mutating func restart(at second: Double, losing lost: Int = 0, _ rules: [AlertRule]? = nil) {
+    ///   - sources: the sources from now on; nil for the same.
+    mutating func restart(
+        at second: Double, losing lost: Int = 0, _ rules: [AlertRule]? = nil, sources: [SourceDescription]? = nil
+    ) {
+        described = sources ?? described
         journal.removeLast(min(lost, journal.count))
         let old = (state.watcher as? AlertBook)?.rules ?? []
         run = "r\((Int(run.dropFirst()) ?? 0) + 1)"
@@ -157,7 +161,7 @@ struct AlertStage: ~Copyable {
             guard case .alert(let alert) = recorded.line.body else { continue }
             if newest.updateValue(recorded.line, forKey: alert.key) == nil { order.append(alert.key) }
         }
-        book.resume(order.compactMap { newest[$0] }, at: wall)
+        book.resume(order.compactMap { newest[$0] }, sources: state.tables.statuses, at: wall)
         state.setWatcher(book, from: 1, at: moment)
         state.advanceWatcher(at: moment)
         record()
@@ -165,11 +169,27 @@ struct AlertStage: ~Copyable {
 
     mutating func reload(_ rules: [AlertRule], kept: [Line] = []) {
         guard let old = state.takeWatcher() as? AlertBook else { return }
-        var book = book(rules, from: wall)
+        var book = book(rules, from: nil)
         book.replace(old, kept: kept)
         state.setWatcher(book, from: state.log.nextSequence, at: moment)
         state.advanceWatcher(at: moment)
         record()
+    }
+
+    /// A source is registered again.
+    mutating func register(_ description: SourceDescription) {
+        sources[description.name] = state.register(description, at: wall)
+        state.advanceWatcher(at: moment)
+        record()
+    }
+
+    /// The newest lines, as `kept` ones.
+    var kept: [Line] {
+        journal.map { recorded in
+            var line = recorded.line
+            line.body = .kept(Line.Kept(run: run, line: recorded.line, bytes: recorded.bytes[...]))
+            return line
+        }
     }
 
     mutating func retire(_ name: String) {

@@ -75,8 +75,8 @@ extension Alert {
     /// What tells it from the other alerts of a source: the condition and what it is about, as the key of a series.
     var key: [UInt8] {
         let whole = Array(condition.utf8) + [0] + Array(about.utf8)
-        guard whole.count > SeriesTable.longestKey else { return whole }
-        return whole.prefix(SeriesTable.longestKey - 17) + [0] + Array(Self.digest(whole).utf8)
+        guard whole.count >= SeriesTable.longestKey else { return whole }
+        return whole.prefix(SeriesTable.longestKey - 18) + [0] + Array(Self.digest(whole).utf8)
     }
 
     /// 16 hexadecimal digits that depend on all bytes: FNV-1a of 64 bits (RFC 9923). Not for secrets.

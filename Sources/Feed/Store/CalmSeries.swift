@@ -36,7 +36,7 @@ struct CalmSeries: Sendable {
             guard range != nil else { return }
             entries.append(contentsOf: repeatElement(Entry(), count: series - entries.count + 1))
         }
-        entries[series] = Entry(low: range?.low ?? .infinity, high: range?.high ?? 0, round: round)
+        entries[series] = Entry(low: range?.low ?? .infinity, high: range?.high ?? -.infinity, round: round)
     }
 
     /// Something else has happened.

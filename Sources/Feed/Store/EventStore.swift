@@ -308,6 +308,13 @@ package actor EventStore {
         announce()
     }
 
+    /// Publishes the alerts that something has decided which is no line.
+    private func lookAtAlerts() {
+        guard state.watcher != nil, ending == nil else { return }
+        state.advanceWatcher(at: moment)
+        announce()
+    }
+
     // MARK: Sources
 
     /// Adds a source; a known name, retired or not, returns that source with its series and their history, and replaces
@@ -317,6 +324,7 @@ package actor EventStore {
         let moment = moment
         let rhythm = state.source(named: description.name).map { state.tables.sources.rhythm(of: $0.index) }
         let source = state.register(description, at: moment.wall)
+        lookAtAlerts()
         if let rhythm, rhythm != description.rhythm { state.fitWindows(of: source, at: moment) }
         return source
     }
@@ -337,6 +345,7 @@ package actor EventStore {
         guard let id = state.source(named: name) else { return }
         state.retire(id)
         for source in state.members(by: id).flatMap({ state.sources(of: $0) }) { state.retire(source) }
+        lookAtAlerts()
     }
 
     /// Records that a source has ended by itself: no more data is expected until it is registered again.

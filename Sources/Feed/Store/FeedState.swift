@@ -131,6 +131,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// Removes some series with values.
     private mutating func removeSeries(_ gone: [Int]) {
         let owners = Set(gone.map { tables.series[$0].owner })
+        calm.interrupt()
         tables.removeSeries(gone)
         for owner in owners { fleet[closings: owner].remove { tables.series[$0].source < 0 } }
     }
@@ -365,12 +366,15 @@ package struct FeedState: ~Copyable, Sendable {
     /// - Parameter isWatched: whether it is data of a source that the watcher wants to see.
     @inline(__always)
     private mutating func watch(_ record: EventBatch.Record, isWatched: Bool, _ moment: Moment) {
+        guard record.other < 0 else { return watch(moment) }
+        let number = tables.log.nextSequence - 1
         // Windows may have come before it.
-        guard record.other < 0, watched == tables.log.nextSequence - 1 else { return watch(moment) }
+        if watched < number { watch(moment, below: number) }
         if isWatched, record.hasWord || !calm.leavesOut(record.value, at: record.time, in: newestSeries) {
-            return watchData(record, moment)
+            watchData(record, moment)
+        } else {
+            watched = max(watched, number + 1)
         }
-        watched += 1
     }
 
     @inline(never)
@@ -385,14 +389,18 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     /// Shows the watcher the lines that came, each followed by the alerts that it decides.
-    private mutating func watch(_ moment: Moment) {
-        guard watcher != nil, watched < tables.log.nextSequence else { return }
+    ///
+    /// - Parameter end: the first number not to show; nil to show all, also the alerts.
+    private mutating func watch(_ moment: Moment, below end: Int? = nil) {
+        guard watcher != nil, watched < end ?? tables.log.nextSequence else { return }
         calm.interrupt()
-        if watched < tables.log.firstSequence {
-            watcher?.miss(watched...tables.log.firstSequence - 1)
-            watched = tables.log.firstSequence
-        }
-        while watched < tables.log.nextSequence {
+        while watched < end ?? tables.log.nextSequence {
+            let first = tables.log.firstSequence
+            if watched < first {
+                watcher?.miss(watched...first - 1)
+                watched = first
+                continue
+            }
             if let line = tables.log.line(watched) { watcher?.apply(line[...], newest: nil) }
             watched += 1
             publishAlerts(moment)
@@ -792,6 +800,7 @@ package struct FeedState: ~Copyable, Sendable {
         for index in revised {
             let end = fleet[closings: tables.series[index].owner].time(at: moment)
             if let due = tables.series[index].ring.nextDue, due <= end { flush(index, moment) }
+            watch(moment)
         }
         revised.removeAll(keepingCapacity: true)
     }
@@ -1079,8 +1088,10 @@ package struct FeedState: ~Copyable, Sendable {
     ) -> (index: Int, value: Double?)? {
         let (kind, name, value): (SeriesKind, String?, Double?)
         switch line.body {
-        case .alert(let alert):
-            return tables.alertIndex(alert, of: source, owner: currentMember).map { ($0, nil) }
+        case .alert(let alert) where alert.state != .resolved:
+            return tables.alertIndex(
+                alert, of: source, owner: currentMember, isForwarded: line.agent != nil && line.isForwarded
+            ).map { ($0, nil) }
         case .data(let data): (kind, name, value) = (data.value == nil ? .text : .data, data.series, data.value)
         case .latency(let sample):
             // A line that is relayed stays as it is.

@@ -272,9 +272,13 @@ package struct FeedTables: ~Copyable, Sendable {
 
     /// Keeps the line that comes next as the newest of its alert, or none if that is resolved.
     ///
-    /// - Parameter owner: the agent of a fleet that it is from, by index; −1 for our own.
-    mutating func mark(_ alert: Alert, of source: SourceID, owner: Int32 = -1, by sequence: Int) {
-        guard let index = alertIndex(alert, of: source, owner: owner) else { return }
+    /// - Parameters:
+    ///   - owner: the agent of a fleet that it is from, by index; −1 for our own.
+    ///   - isForwarded: whether it is from an agent of the relayed fleet.
+    mutating func mark(
+        _ alert: Alert, of source: SourceID, owner: Int32 = -1, isForwarded: Bool = false, by sequence: Int
+    ) {
+        guard let index = alertIndex(alert, of: source, owner: owner, isForwarded: isForwarded) else { return }
         if alert.state == .resolved {
             series.mark(index, -sequence)
             log.kept.remove(index)
@@ -285,9 +289,17 @@ package struct FeedTables: ~Copyable, Sendable {
     }
 
     /// The place of an alert among the series; nil when there is no room for it.
-    mutating func alertIndex(_ alert: Alert, of source: SourceID, owner: Int32 = -1) -> Int? {
-        alert.key.withUnsafeBytes { key in
+    mutating func alertIndex(
+        _ alert: Alert, of source: SourceID, owner: Int32 = -1, isForwarded: Bool = false
+    ) -> Int? {
+        // A fleet has alerts of its own about its agents' sources.
+        let key = owner >= 0 || isForwarded ? [1] + alert.key : alert.key
+        return key.withUnsafeBytes { key in
             if let known = series.find(source, .alert, key: key) { return known }
+            if owner >= 0, series.texts(of: owner) >= limits.memberSeries {
+                removeTexts(for: owner, isShareUsed: true)
+                if series.texts(of: owner) >= limits.memberSeries { return nil }
+            }
             return addSeries(source, .alert, key: key.assumingMemoryBound(to: UInt8.self), owner: owner)
         }
     }

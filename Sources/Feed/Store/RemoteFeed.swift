@@ -224,7 +224,7 @@ struct RemoteFeed: Sendable {
             }
         case .alert(let alert):
             guard let source = tables.remoteSource(line.source, at: time) else { return nil }
-            tables.mark(alert, of: source, by: sequence)
+            tables.mark(alert, of: source, isForwarded: line.agent != nil && line.isForwarded, by: sequence)
         case .agent(let said):
             guard line.agent == nil else { break }
             var counts = StoreCounts()
