@@ -880,7 +880,19 @@ package struct ConditionBoard: Sendable {
         met[number] += 1
         pairs[pair].phase = .firing(since: since)
         extremes[pair] = Extreme(from: 0)
+        for test in condition.tests {
+            if case .isSilent(let span) = test.kind { setSilent(pair, since: since - span) }
+        }
         return true
+    }
+
+    /// Nothing came after that time, unless a line tells otherwise.
+    private mutating func setSilent(_ pair: Int, since time: Timestamp) {
+        if let index = pairs[pair].series {
+            if series[index].newest == nil { series[index].heard = min(series[index].heard ?? time, time) }
+        } else if !sources[pairs[pair].source].hasAnswered {
+            sources[pairs[pair].source].heard = min(sources[pairs[pair].source].heard ?? time, time)
+        }
     }
 
     /// Has conditions begin to be met again that are met, but of which nobody was told.
@@ -1007,10 +1019,15 @@ package struct ConditionBoard: Sendable {
                 let heard = pairs[index].series.map({ series[$0].heard }) ?? sources[source].heard
             else { return .unknown(.nothingYet) }
             pairs[index].readings[number].time = heard
-            let due = max(heard + span, resumed.map { $0 + graceTime(of: source) } ?? heard)
+            // A feed that was away: the source is to have had time to speak.
+            let grace = resumed.flatMap { heard <= $0 ? $0 + graceTime(of: source) : nil } ?? heard
+            let due = max(heard + span, grace)
             if now < due {
                 next = min(next ?? due, due)
-                return .doesNot
+                let condition = pairs[index].condition
+                let isMet = conditions[condition].isOfSet ? groups[condition].phase.isMet : pairs[index].phase.isMet
+                // What fires is not over because nobody could have spoken.
+                return isMet && now >= heard + span ? .unknown(.nothingYet) : .doesNot
             }
             // What was only ever seen, and not asked for by name, may be gone for good.
             guard turns != nil, conditions[pairs[index].condition].subject.pattern?.literal == nil else {

@@ -241,6 +241,32 @@ import Testing
         #expect(stage.told.count == 1)
     }
 
+    @Test func whatWasSilentBeforeARestartStillIs() throws {
+        let sources = [SourceDescription(name: "a"), SourceDescription(name: "p", rhythm: .every(.seconds(10)))]
+        var stage = try AlertStage("a/x silent 1m", "a silent 1m", "p silent 1m", sources: sources)
+        stage.value("a/x", at: 1, 7)
+        stage.value("p", at: 1, 7)
+        stage.sample()
+        stage.pass(to: 100)
+        #expect(stage.told.count == 3)
+        stage.restart(at: 130, reading: .seconds(60))
+        stage.pass(to: 250)
+        stage.restart(at: 1_000, reading: .seconds(60))
+        stage.pass(to: 1_200)
+        #expect(stage.told.count == 3)
+        stage.value("a/x", at: 1_201, 7)
+        #expect(stage.told.suffix(2).allSatisfy { $0.hasSuffix("at 1201 since 61 = 0.0 by until") })
+        #expect(Set(stage.alerts.map(\.id)).count == 3 && stage.told.count == 5)
+    }
+
+    @Test func whatSpokeAfterARestartMayFallSilent() throws {
+        var stage = try AlertStage("a silent 5s")
+        stage.restart(at: 10)
+        stage.value("a", at: 11, 7)
+        stage.pass(to: 17)
+        #expect(stage.told == ["firing a at 16 since 16 = 5.0"])
+    }
+
     @Test func aSpanReachesBackBeforeTheRestart() throws {
         var stage = try AlertStage("a mean over 1m > 5")
         stage.value("a", at: 1, 9)

@@ -140,10 +140,12 @@ struct AlertStage: ~Copyable {
     ///
     /// - Parameters:
     ///   - lost: how many of the newest lines are not in the journal.
+    ///   - memory: the age of the oldest line that is read; nil for all.
     ///   - rules: the alerts from now on; nil for the same.
     ///   - sources: the sources from now on; nil for the same.
     mutating func restart(
-        at second: Double, losing lost: Int = 0, _ rules: [AlertRule]? = nil, sources: [SourceDescription]? = nil
+        at second: Double, losing lost: Int = 0, reading memory: Duration? = nil, _ rules: [AlertRule]? = nil,
+        sources: [SourceDescription]? = nil
     ) {
         described = sources ?? described
         journal.removeLast(min(lost, journal.count))
@@ -154,7 +156,8 @@ struct AlertStage: ~Copyable {
         next = 1
         begin()
         var book = book(rules ?? old, from: nil)
-        for recorded in journal { book.applyPast(recorded.line) }
+        let first = memory.map { wall - $0 }
+        for recorded in journal where first.map({ recorded.line.time >= $0 }) ?? true { book.applyPast(recorded.line) }
         var newest: [[UInt8]: Line] = [:]
         var order: [[UInt8]] = []
         for recorded in journal {
