@@ -157,6 +157,22 @@ actor Stage {
         return try await Finished(of: program)
     }
 
+    /// Has a script of Tests/python try what its arguments say with catwatch, at full size when that is asked for, and prints its
+    /// report.
+    func passTrial(_ script: String, _ arguments: [String]) async throws {
+        let python = try #require(Installation.python, "CATWATCH_PYTHON is not set")
+        var launch = Launch(
+            python,
+            ["\(Installation.root)/Tests/python/\(script)", Installation.program] + arguments
+                + (LongRun.isOn ? ["--long"] : []))
+        launch.environment = ["PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]
+        let deadline = LongRun.isOn ? Duration.seconds(3_000) : ChildProcess.patience
+        let run = try await Finished(of: start(launch, deadline: deadline))
+        #expect(run.ending == .exited(0), "\(run.outputText)\n\(run.errors)")
+        #expect(!run.output.isEmpty)
+        print(run.outputText)
+    }
+
     func write(_ text: String, to name: String) throws -> String {
         let path = "\(folder)/\(name)"
         let descriptor = try Descriptor.open(path, flags: O_WRONLY | O_CREAT | O_TRUNC)

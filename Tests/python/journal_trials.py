@@ -100,11 +100,14 @@ class Agent:
         while piece := self.process.stdout.read(1 << 16):
             *lines, rest = (rest + piece).split(b"\n")
             for line in lines:
-                if line.startswith(b'{"seq":'):
-                    self.lines.append((int(line[7:line.index(b",")]), line))
-                if any(word in line for word in (b'"type":"agent"', b'"type":"restart"', b'"type":"error"',
-                                                 b'"type":"recovered"', b'"type":"hello"', b'"type":"bye"')):
-                    self.notice(json.loads(line))
+                self.see(line)
+
+    def see(self, line):
+        if line.startswith(b'{"seq":'):
+            self.lines.append((int(line[7:line.index(b",")]), line))
+        if any(word in line for word in (b'"type":"agent"', b'"type":"restart"', b'"type":"error"',
+                                         b'"type":"recovered"', b'"type":"hello"', b'"type":"bye"')):
+            self.notice(json.loads(line))
 
     def notice(self, line):
         if line["type"] == "hello":
@@ -162,8 +165,8 @@ class Agent:
 
 
 @contextlib.contextmanager
-def started(*arguments, **options):
-    agent = Agent(*arguments, **options)
+def started(*arguments, new=Agent, **options):
+    agent = new(*arguments, **options)
     try:
         yield agent
     finally:
@@ -716,22 +719,22 @@ def full(catwatch, folder, rounds, dice):
 TRIALS = {"kill": (kill, 40, 1_000), "moved": (moved, 20, 300), "copies": (copies, 10, 100), "faults": (faults, 1, 1), "full": (full, 1, 1)}
 
 
-def main():
-    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].removeprefix("usage: "))
+def main(description=__doc__, trials=TRIALS):
+    parser = argparse.ArgumentParser(usage=description.split("\n\n")[1].removeprefix("usage: "))
     parser.add_argument("catwatch", type=os.path.abspath)
-    parser.add_argument("trial", choices=TRIALS)
+    parser.add_argument("trial", choices=trials)
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("--long", action="store_true")
     options = parser.parse_args()
-    trial, short, long = TRIALS[options.trial]
+    trial, short, long = trials[options.trial]
     folder = pathlib.Path(tempfile.mkdtemp(prefix="catwatch-trial-"))
     rounds = options.rounds or (long if options.long else short)
     begun = time.monotonic()
     try:
         print(trial(options.catwatch, folder, rounds, random.Random(options.seed)))
     except Wrong as error:
-        print(f"journal_trials: {options.trial} --rounds {rounds} --seed {options.seed}: {error}; the files are in {folder}",
+        print(f"{pathlib.Path(sys.argv[0]).stem}: {options.trial} --rounds {rounds} --seed {options.seed}: {error}; the files are in {folder}",
               file=sys.stderr)
         sys.exit(1)
     print(f"{time.monotonic() - begun:.0f} s, seed {options.seed}", file=sys.stderr)

@@ -1,0 +1,249 @@
+import Glibc
+import Reactor
+import TestSupport
+import Testing
+
+/// Alerts of the real program: on standard output, over sockets, through a reload, and from one run to the next.
+@Suite(.limited) struct AlertTests {
+    private static let high = ["--alert", "high: > 5"]
+
+    /// An agent that is fed on its standard input.
+    private static func agent(_ stage: Stage, _ options: [String] = high) async throws -> ChildProcess {
+        try await stage.catwatch(["-", "-o", "ndjson", "-i", "1s"] + options) { $0.input = .pipe }
+    }
+
+    private static func feed(_ agent: ChildProcess, _ values: Int...) async throws {
+        try await agent.write(Array(values.map { "{\"value\":\($0)}\n" }.joined().utf8))
+    }
+
+    private static func lines(_ program: ChildProcess) async -> [FeedLine] {
+        FeedLine.lines(await program.outputBytes).compactMap { $0 }
+    }
+
+    /// The alert lines in short, with names of conditions in place of what they are about.
+    private static func told(_ lines: [FeedLine]) -> [String] {
+        lines.filter { $0.type == "alert" }.map {
+            let reason = $0.string("reason").map { " by \($0)" } ?? ""
+            return "\($0.string("state") ?? "?") \($0.string("condition") ?? "?")\(reason)"
+        }
+    }
+
+    private static func alerts(_ run: Finished) throws -> [[UInt8]] {
+        try run.lines().filter { $0.type == "alert" }.map(\.bytes)
+    }
+
+    private static func waitForAlerts(_ program: ChildProcess, _ count: Int) async throws {
+        try await program.wait(for: "\(count) alert lines") { program in
+            told(FeedLine.lines(program.outputBytes).compactMap { $0 }).count >= count ? () : nil
+        }
+    }
+
+    /// Waits until somebody answers at a socket.
+    private static func waitForSocket(_ stage: Stage, _ path: String) async throws {
+        try await stage.wait(for: "an agent at \(path)") { access(path, F_OK) == 0 }
+    }
+
+    private static func end(_ program: ChildProcess) async throws -> Finished {
+        try await program.signal(SIGTERM)
+        return try await Finished(of: program)
+    }
+
+    @Test func anAlertStandsBehindTheLineThatDecidedIt() async throws {
+        try await Stage.run { stage in
+            let agent = try await Self.agent(stage)
+            try await Self.feed(agent, 1, 7, 8, 2, 9)
+            try await Self.waitForAlerts(agent, 3)
+            let run = try await Self.end(agent)
+            #expect(run.ending == .exited(0), "\(run.errors)")
+            let lines = try run.lines()
+            #expect(Self.told(lines) == ["firing high", "resolved high by until", "firing high"])
+            for (before, alert) in zip(lines, lines.dropFirst()) where alert.type == "alert" {
+                #expect(before.isData && before.seq == alert.seq - 1)
+                #expect(before.number("value") == alert.number("value"))
+                // Another line of the agent's may have come meanwhile, with a later time.
+                #expect(try #require(alert.string("at")) >= #require(before.string("time")))
+                #expect(alert.raw("evidence")?.contains(#""to":\#(before.seq)"#) == true, "\(alert)")
+            }
+            if Installation.hasPython { try await stage.validate(run.output) }
+        }
+    }
+
+    /// The log has let go of the line.
+    @Test func aLateReaderGetsWhatFiresAsAKeptLine() async throws {
+        try await Stage.run { stage in
+            let socket = "\(stage.folder)/s"
+            let agent = try await stage.catwatch(
+                ["-", "-o", "none", "--listen=\(socket)", "--log-bytes=1MiB"] + Self.high
+            ) { $0.input = .pipe }
+            try await Self.waitForSocket(stage, socket)
+            let large = "{\"value\":7,\"text\":\"\(String(repeating: "cat ", count: 25_000))\"}\n"
+            for _ in 0..<20 { try await agent.write(Array(large.utf8)) }
+            for (value, isFiring) in [(8, true), (1, false)] {
+                try await Self.feed(agent, value)
+                var late: Finished?
+                try await stage.wait(for: "value \(value)") {
+                    let run = try await stage.finish(["--attach=\(socket)", "--once=ndjson"])
+                    late = run
+                    return run.outputText.contains("\"value\":\(value),\"data\"")
+                }
+                let run = try #require(late)
+                let alerts = run.outputText.split(separator: "\n").filter { $0.contains(#""type":"alert""#) }
+                #expect(alerts.count == (isFiring ? 1 : 0), "\(alerts)")
+                #expect(alerts.allSatisfy { $0.hasPrefix(#"{"type":"kept""#) && $0.contains(#""state":"firing""#) })
+                if Installation.hasPython { try await stage.validate(run.output, expectBye: false) }
+            }
+            _ = try await Self.end(agent)
+        }
+    }
+
+    @Test func aFleetNamesTheAgentAndARelayChangesNothing() async throws {
+        try await Stage.run { stage in
+            var agents: [ChildProcess] = []
+            for name in ["a", "b"] {
+                let agent = try await Self.agent(stage, Self.high + ["--listen=\(stage.folder)/\(name).sock"])
+                agents.append(agent)
+                try await Self.waitForSocket(stage, "\(stage.folder)/\(name).sock")
+                try await Self.feed(agent, 7)
+                try await Self.waitForAlerts(agent, 1)
+            }
+            let attach = ["a", "b"].map { "--attach=\(stage.folder)/\($0).sock" }
+            let relay = try await stage.catwatch([attach[0], "-o", "ndjson"])
+            let fleet = try await stage.catwatch(attach + ["-o", "ndjson"])
+            for program in [relay, fleet] { try await Self.waitForAlerts(program, program.id == relay.id ? 1 : 2) }
+            try await Self.feed(agents[0], 1)
+            try await Self.waitForAlerts(relay, 2)
+            try await Self.waitForAlerts(fleet, 3)
+            let (relayed, joined) = (try await Self.end(relay), try await Self.end(fleet))
+            let own = try Self.alerts(await Self.end(agents[0]))
+            let passedOn = try Self.alerts(relayed)
+            #expect(own.count == 2 && passedOn == own)
+            let passed = try Self.alerts(joined).compactMap { FeedLine($0) }.filter { $0.source == "a.stdin" }
+            #expect(try Self.alerts(joined).count == 3)
+            #expect(passed.count == own.count)
+            for (line, bytes) in zip(passed, own) {
+                let origin = try #require(FeedLine(bytes))
+                #expect(line.string("agent") == "a" && line.string("id") == origin.string("id"))
+                #expect(line.number("origin_seq") == origin.number("seq"))
+                for key in ["state", "condition", "at", "since", "test", "evidence"] {
+                    #expect(line.raw(key) == origin.raw(key), "\(key)")
+                }
+            }
+            if Installation.hasPython {
+                try await stage.validate(joined.output)
+                try await stage.validate(relayed.output)
+            }
+            _ = try await Self.end(agents[1])
+        }
+    }
+
+    @Test func aReloadTellsWhatIsNewChangedAndGone() async throws {
+        try await Stage.run { stage in
+            func configure(_ alerts: String...) async throws -> String {
+                let source = #"{"name":"a","url":"\#(try await stage.url("/fact"))","every":"20ms"}"#
+                let lines = alerts.map { "\"\($0)\"" }.joined(separator: ",")
+                return try await stage.write(#"{"sources":[\#(source)],"alerts":[\#(lines)]}"#, to: "config.jsonc")
+            }
+            let path = try await configure("same: value > 0", "changed: value > 0", "removed: status = 200")
+            let agent = try await stage.catwatch(["-c", path, "-o", "ndjson"])
+            try await Self.waitForAlerts(agent, 3)
+            _ = try await configure("same: value > 0", "changed: value < 0", "added: status = 200")
+            try await agent.signal(SIGHUP)
+            try await Self.waitForAlerts(agent, 6)
+            // A wrong one changes nothing.
+            _ = try await configure("same: nobody > 0")
+            try await agent.signal(SIGHUP)
+            try await agent.waitForError("nothing was reloaded")
+            let run = try await Self.end(agent)
+            let lines = try run.lines()
+            let told = Self.told(lines)
+            #expect(Set(told.prefix(3)) == ["firing same", "firing changed", "firing removed"])
+            #expect(
+                told.dropFirst(3).sorted()
+                    == ["firing added", "resolved changed by changed", "resolved removed by removed"])
+            let ids = Dictionary(grouping: lines.filter { $0.type == "alert" }) { $0.string("condition") ?? "" }
+            #expect(ids.mapValues { Set($0.compactMap { $0.string("id") }).count }.values.allSatisfy { $0 == 1 })
+            if Installation.hasPython { try await stage.validate(run.output) }
+        }
+    }
+
+    @Test func whoIsKilledTellsNothingTwice() async throws {
+        try await Stage.run { stage in
+            let journal = "\(stage.folder)/x.db"
+            let first = try await Self.agent(stage, Self.high + ["--journal=\(journal)"])
+            try await Self.feed(first, 7)
+            try await Self.waitForAlerts(first, 1)
+            try await stage.wait(for: "the alert in the journal") {
+                try await stage.finish(["log", journal, "--type", "alert"]).outputText.contains("high")
+            }
+            try await first.signal(SIGKILL)
+            let killed = try await Finished(of: first)
+            #expect(killed.ending == .killed(SIGKILL))
+            let second = try await Self.agent(stage, Self.high + ["--journal=\(journal)"])
+            try await Self.feed(second, 8, 9, 1)
+            try await Self.waitForAlerts(second, 1)
+            try await Self.feed(second, 7)
+            try await Self.waitForAlerts(second, 2)
+            let run = try await Self.end(second)
+            let lines = try run.lines()
+            #expect(Self.told(lines) == ["resolved high by until", "firing high"])
+            let ids = (FeedLine.lines(killed.output).compactMap { $0 } + lines).filter { $0.type == "alert" }
+                .compactMap { $0.string("id") }
+            #expect(ids.count == 3 && ids[0] == ids[1] && ids[1] != ids[2])
+            if Installation.hasPython { try await stage.validate(run.output) }
+        }
+    }
+
+    @Test func aRecordingsAlertsComeOutAgainAndNoOthers() async throws {
+        try await Stage.run { stage in
+            let agent = try await Self.agent(stage)
+            try await Self.feed(agent, 7, 1, 8)
+            try await Self.waitForAlerts(agent, 3)
+            let recorded = try await Self.end(agent)
+            let path = try await stage.write(recorded.outputText, to: "rec.ndjson")
+            // The alerts of a configuration are not those of a recording.
+            let configuration = try await stage.write(
+                #"{"sources":[{"name":"stdin","url":"http://127.0.0.1:1/"}],"alerts":["low: < 5"]}"#, to: "c.jsonc")
+            let run = try await stage.finish(
+                ["-c", configuration, "--replay", path, "--speed=max", "-o", "ndjson"])
+            #expect(run.ending == .exited(0), "\(run.errors)")
+            func numbered(_ run: Finished) throws -> [[UInt8]] { try run.lines().filter { $0.seq > 0 }.map(\.bytes) }
+            #expect(try numbered(run) == numbered(recorded))
+            #expect(try Self.told(run.lines()).count == 3)
+            if Installation.hasPython { try await stage.validate(run.output) }
+            let refused = try await stage.finish(["--replay", path, "--speed=max"] + Self.high)
+            #expect(refused.ending == .exited(2) && refused.errors.contains("this is a recording"), "\(refused.errors)")
+        }
+    }
+
+    @Test(arguments: ["noise", "cut", "removed"]) func withoutItsJournalAnAgentBeginsAnew(_ what: String) async throws {
+        try await Stage.run { stage in
+            let journal = "\(stage.folder)/x.db"
+            for round in 1...2 {
+                let agent = try await Self.agent(stage, Self.high + ["--journal=\(journal)"])
+                try await Self.feed(agent, 7)
+                try await Self.waitForAlerts(agent, 1)
+                if round == 2, what != "removed" { try await agent.waitForError("and a new journal begun") }
+                let run = try await Self.end(agent)
+                #expect(run.ending == .exited(0))
+                #expect(try Self.told(run.lines()) == ["firing high"], "round \(round)")
+                if Installation.hasPython { try await stage.validate(run.output) }
+                guard round == 1 else {
+                    #expect(run.errors.contains("corrupt-") == (what != "removed"), "\(run.errors)")
+                    let restart = try #require(try run.lines().first { $0.type == "restart" })
+                    #expect(restart.string("last_run") == nil)
+                    break
+                }
+                switch what {
+                case "noise": _ = try await stage.write(String(repeating: "meow", count: 5_000), to: "x.db")
+                case "cut": try systemCall("truncate") { truncate(journal, 5_000) }
+                default: unlink(journal)
+                }
+            }
+        }
+    }
+
+    /// Killed again and again, by Tests/python/alert_trials.py: it says what that is.
+    @Test(.enabled(if: Installation.hasPython)) func noAlertIsLostOrToldTwice() async throws {
+        try await Stage.run { try await $0.passTrial("alert_trials.py", ["kill"]) }
+    }
+}
