@@ -15,7 +15,7 @@ actor AlertKeeper {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     // Bound: lines of a journal that alerts are computed from again | the newest 64 MiB, of the longest time in a condition
-    //   | older ones left out
+    //   and of the time that kept lines are restored from | older ones left out
     private static let mostRead = 64 << 20
 
     init(_ rules: [AlertRule], store: EventStore, on loop: EventLoop, started: Timestamp) {
@@ -48,7 +48,8 @@ actor AlertKeeper {
             return nil
         }
         var book = book(from: nil)
-        let span = book.memory
+        // Sets need the newest lines of all their series.
+        let span = max(book.memory, await store.lookback)
         reading = PastReading(
             from: .time(started - span, until: nil), nil, as: .lines, atMost: Self.mostRead)
         past: while span > .zero, fault == nil {

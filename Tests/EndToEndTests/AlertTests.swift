@@ -193,6 +193,37 @@ import Testing
         }
     }
 
+    /// One that fell silent before the restart still counts, and so does the time before.
+    @Test func aSetKnowsTheSeriesOfTheRunBefore() async throws {
+        try await Stage.run { stage in
+            let journal = "\(stage.folder)/x.db"
+            let options = ["--journal=\(journal)", "--key=/k", "--value=/v", "--alert=any: any stdin/* > 5"]
+            func feed(_ agent: ChildProcess, _ key: String, _ value: Int) async throws {
+                try await agent.write(Array("{\"k\":\"\(key)\",\"v\":\(value)}\n".utf8))
+            }
+            let first = try await Self.agent(stage, options + ["--alert=held: stdin/y > 5 for 1s"])
+            try await feed(first, "x", 1)
+            try await feed(first, "y", 7)
+            try await Self.waitForAlerts(first, 2)
+            _ = try await Self.end(first)
+            // Reads less of the past by itself.
+            let second = try await Self.agent(stage, options)
+            try await Self.waitForAlerts(second, 1)
+            try await feed(second, "x", 1)
+            try await second.wait(for: "a window") { second in
+                let lines = FeedLine.lines(second.outputBytes).compactMap { $0 }
+                return lines.contains { $0.type == "window" && $0.string("series") == "stdin/x" } ? () : nil
+            }
+            try await feed(second, "y", 1)
+            try await Self.waitForAlerts(second, 2)
+            let lines = try await Self.end(second).lines()
+            #expect(Self.told(lines) == ["resolved held by removed", "resolved any by until"])
+            let last = try #require(lines.last { $0.string("series") == "stdin/y" && $0.isData })
+            let resolved = try #require(lines.last { $0.type == "alert" })
+            #expect(resolved.raw("evidence")?.contains(#""to":\#(last.seq)"#) == true, "\(resolved)")
+        }
+    }
+
     @Test func aRecordingsAlertsComeOutAgainAndNoOthers() async throws {
         try await Stage.run { stage in
             let agent = try await Self.agent(stage)
