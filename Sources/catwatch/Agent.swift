@@ -591,6 +591,12 @@ actor Agent {
 
     /// Ends the feed, lets the outputs drain, and prints the result.
     private func wind(down stop: Stop) async -> Int32 {
+        switch stop {
+        case .complete, .count, .duration:
+            // A short input has alerts too.
+            try? await alerts?.waitUntilBegun(until: loop.clock.now.advanced(by: OutputRunner.drainTime))
+        default: break
+        }
         restoring?.cancel()
         if stop == .complete { try? await store.complete() }
         await store.finish(stop.reason)

@@ -12,6 +12,7 @@ actor AlertKeeper {
     private let started: Timestamp
     private var rules: [AlertRule]
     private var hasBegun = false
+    private let begun: Wakeup
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     // Bound: lines of a journal that alerts are computed from again | the newest 64 MiB, of the longest time in a condition
@@ -20,6 +21,12 @@ actor AlertKeeper {
 
     init(_ rules: [AlertRule], store: EventStore, on loop: EventLoop, started: Timestamp) {
         (self.rules, self.store, self.loop, self.started) = (rules, store, loop, started)
+        begun = Wakeup(loop: loop)
+    }
+
+    /// Waits until alerts are computed, if there are any.
+    func waitUntilBegun(until deadline: LoopInstant) async throws(CancellationError) {
+        while !hasBegun, !rules.isEmpty, loop.clock.now < deadline { try await begun.wait(until: deadline) }
     }
 
     /// Begins without a journal.
@@ -68,6 +75,7 @@ actor AlertKeeper {
     /// Has the store compute alerts after what a journal tells of earlier runs.
     private func install(_ past: AlertBook, _ firing: [RelayedLine]) {
         hasBegun = true
+        defer { begun.signal() }
         var book = past
         // The configuration may have been read again meanwhile.
         if past.rules != rules {

@@ -48,6 +48,19 @@ import Testing
         return try await Finished(of: program)
     }
 
+    @Test func aShortInputHasAlertsToo() async throws {
+        try await Stage.run { stage in
+            for run in 1...2 {
+                let journal = "\(stage.folder)/j"
+                let script = #"echo 7 | "$catwatch" - -o ndjson --journal "#
+                let program = try await stage.bash(script + journal + " --alert 'high: > 5 until < 0'")
+                let alerts = try Self.alerts(try await Finished(of: program))
+                // It fires still in the second run.
+                #expect(alerts.count == 2 - run, "run \(run)")
+            }
+        }
+    }
+
     @Test func anAlertStandsBehindTheLineThatDecidedIt() async throws {
         try await Stage.run { stage in
             let agent = try await Self.agent(stage)
