@@ -277,7 +277,7 @@ package struct AlertBook: LineWatcher {
         due.append((episode.source, alert))
     }
 
-    /// Schedules the next reminder: one that would have been told by now is told at once.
+    /// Schedules the next reminder: of those that would have been told by now, one is.
     private mutating func schedule(_ key: Key, _ rule: AlertRule) {
         guard let episode = episodes[key] else { return }
         let time = rule.reminder.map { max(episode.told + $0, passing ?? episode.told) }

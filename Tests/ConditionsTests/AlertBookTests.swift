@@ -376,6 +376,83 @@ import Testing
         #expect(stage.told.count == 2 && stage.told.last?.hasSuffix("since 1 by forgotten") == true)
     }
 
+    @Test func anEventThatIsOlderThanOneLeftOutIsLate() throws {
+        for interrupts in [false, true] {
+            var stage = try AlertStage("a > 5")
+            stage.value("a", at: 1, 1)
+            // Changes nothing, and is not looked at.
+            stage.value("a", at: 5, 2)
+            if interrupts { stage.answer("a", at: 5) }
+            stage.publish(stage.event("a", .data(Datum(value: 9)), time: AlertStage.start + .seconds(3)))
+            #expect(stage.told.isEmpty, "\(interrupts)")
+            stage.value("a", at: 6, 9)
+            #expect(stage.told.count == 1)
+        }
+    }
+
+    @Test func eventsOfOthersDoNotMoveTime() throws {
+        let sources = [SourceDescription(name: "a"), SourceDescription(name: "b")]
+        let rules = [try AlertStage.rule("a > 5")]
+        var stage = AlertStage(rules, sources: sources)
+        stage.pass(to: 1)
+        stage.publish(stage.event("b", .data(Datum(value: 1)), time: stage.wall + .seconds(7)))
+        stage.value("a", at: 2, 9)
+        #expect(stage.told == ["firing a at 2 since 2 = 9.0"])
+        let again = AlertStage.recomputed(rules, from: stage.journal, sources: sources)
+        #expect(again.map(\.since) == stage.alerts.map(\.since))
+    }
+
+    @Test func aReloadLetsTheEndOfASetGoOn() throws {
+        var stage = try AlertStage("any a/* > 5 until < 3 for 10m")
+        stage.value("a/x", at: 1, 9)
+        stage.value("a/x", at: 10, 1)
+        stage.pass(to: 500)
+        stage.reload(try ["any a/* > 5 until < 3 for 10m", "new: a > 50"].map { try AlertStage.rule($0) })
+        stage.pass(to: 612)
+        #expect(stage.told.count == 2 && stage.told.last?.hasPrefix("resolved a/* at 610") == true)
+    }
+
+    @Test func anOlderKeptLineReplacesNothing() throws {
+        var stage = try AlertStage("a > 5")
+        stage.value("a", at: 1, 7)
+        let kept = stage.kept
+        stage.value("a", at: 2, 1)
+        stage.reload(try ["a > 5", "new: a > 6"].map { try AlertStage.rule($0) }, kept: kept)
+        #expect(stage.alerts.filter { $0.condition == "a > 5" }.count == 2)
+    }
+
+    @Test func theWorstLineIsTheFirstWithTheWorstValueThatHeld() throws {
+        var stage = try AlertStage("a < 2")
+        stage.pass(to: 1)
+        for value in [1.0, -3, -3, 0] { stage.publish(stage.value("a", value)) }
+        stage.restart(at: 5)
+        stage.value("a", at: 6, 3)
+        #expect(stage.alerts.map(\.evidence.worst) == [1, nil])
+        var other = try AlertStage("a < 2")
+        other.pass(to: 1)
+        for value in [1.0, -3, -3, 0, 3] { other.publish(other.value("a", value)) }
+        #expect(other.alerts.map(\.evidence.worst) == [1, 3])
+    }
+
+    @Test func windowsGoOnBehindAStepOfTheClock() throws {
+        var stage = try AlertStage("a last > 4")
+        stage.value("a", at: 1, 9)
+        stage.pass(to: 11)
+        stage.setClock(by: .seconds(-3_600))
+        stage.value("a", at: 12, 1)
+        stage.pass(to: 31)
+        #expect(stage.alerts.map(\.state) == [.firing, .resolved])
+    }
+
+    @Test func muchTimeAtOnceIsOneReminder() throws {
+        let rule = AlertRule(name: "hot", conditions: [try Condition("a > 5")], reminder: .seconds(60))
+        var book = AlertBook([rule], run: "r", interval: .seconds(10), from: AlertStage.start)
+        let data = #"{"seq":1,"time":"2026-05-28T20:26:40.000000Z","type":"a","source":"a","series":"a","value":9}"#
+        book.apply(try LineDecoder.decode(Array(data.utf8)[...]))
+        book.advance(to: AlertStage.start + .seconds(86_400))
+        #expect(book.takeAlerts().map(\.alert.state) == [.firing, .reminder])
+    }
+
     @Test func aReloadLetsAnEndGoOn() throws {
         var stage = try AlertStage("a > 5 until < 3 for 10m")
         stage.value("a", at: 1, 9)

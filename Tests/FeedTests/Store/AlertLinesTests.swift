@@ -199,6 +199,100 @@ import Testing
         #expect(stage.kept().count == 2)
     }
 
+    @Test func anEarlierAlertIsKeptOfASourceWithCompleteAnswers() throws {
+        var stage = Stage()
+        stage.publish(
+            Self.datum("kitchen", 1),
+            .answer(CompleteAnswer(Progress(done: 1, total: 1, page: 1), from: 1, isReported: true)))
+        var encoder = LineEncoder()
+        let bytes = LineWriter.bytes(atMost: 4_096) {
+            $0 = encoder.line(Self.alert(), sequence: 7, time: Self.time, source: "rooms", to: $0)
+        }
+        let line = ControlLine.kept(time: Self.time, run: "r0", line: bytes.dropLast())
+        let kept = try #require(ControlLine.kept(line.dropLast(), of: "r1", at: Self.time))
+        guard case .kept(let kept) = kept.line.body else { return }
+        #expect(stage.state.keep(kept, at: stage.moment) == 0)
+        #expect(stage.kept().contains("hot of rooms/kitchen"))
+    }
+
+    /// A feed with an agent, and what comes of it.
+    private struct Hub: ~Copyable {
+        var stage = Stage()
+        let agent: MemberID
+        let source: SourceID
+
+        init() throws {
+            agent = stage.state.join("web1", at: stage.moment)
+            let known = stage.state.register(
+                SourceDescription(name: "q"), of: agent, since: AlertLinesTests.time, at: stage.moment)
+            source = try #require(known).source
+        }
+
+        mutating func publish(_ bodies: [Event.Body], isOwn: Bool = false) {
+            var batch = EventBatch()
+            for (number, body) in bodies.enumerated() {
+                let event = AlertLinesTests.event(body, of: source, at: AlertLinesTests.time)
+                if isOwn {
+                    batch.add(event)
+                } else {
+                    batch.add(event, from: LineOrigin(agent, LineID("o", number + 1)))
+                }
+            }
+            stage.state.publish(batch, at: stage.moment)
+        }
+    }
+
+    @Test func anAgentHasNoPartInTheAlertsOfTheFleet() throws {
+        var hub = try Hub()
+        hub.publish([.alert(Self.alert(about: "web1.q/x"))], isOwn: true)
+        hub.publish([.alert(Self.alert(.resolved, about: "web1.q/x"))])
+        #expect(hub.stage.kept() == ["hot of web1.q/x"])
+        hub.publish([.alert(Self.alert(about: "web1.q/x"))])
+        #expect(hub.stage.kept().count == 2)
+        // At most its share.
+        hub.publish((0..<3_000).map { .alert(Self.alert(condition: "\($0)")) })
+        #expect(hub.stage.state.tables.series.texts(of: Int32(hub.agent.index)) <= hub.stage.state.limits.memberSeries)
+        #expect(hub.stage.kept().contains("hot of web1.q/x"))
+    }
+
+    /// Fires for each value above 5.
+    private struct Watcher: LineWatcher {
+        var alerts: [(source: String, alert: Alert)] = []
+        let calm: (low: Double, high: Double)? = nil
+        let nextDeadline: Timestamp? = nil
+        let refused = 0
+
+        func isAbout(source: String) -> Bool { true }
+        func describe(_ status: SourceStatus) {}
+        mutating func retire(source: String) {
+            alerts.append((source, AlertLinesTests.alert(.resolved, about: source)))
+        }
+        func miss(_ numbers: ClosedRange<Int>) {}
+        func advance(to wall: Timestamp) {}
+        mutating func apply(_ line: Bytes, newest: Timestamp?) {
+            guard let line = try? LineDecoder.decode(line), case .data(let data) = line.body, data.value ?? 0 > 5 else {
+                return
+            }
+            alerts.append((line.source ?? "", AlertLinesTests.alert(about: data.series)))
+        }
+        mutating func takeAlerts() -> [(source: String, alert: Alert)] {
+            defer { alerts = [] }
+            return alerts
+        }
+    }
+
+    @Test func anAlertOfTheFleetIsNoLineOfTheAgent() throws {
+        var hub = try Hub()
+        hub.stage.state.setWatcher(Watcher(), from: 1, at: hub.stage.moment)
+        hub.publish([Self.datum("x", 7), Self.datum("y", 1), Self.datum("z", 8)])
+        let lines = try (1..<hub.stage.state.log.nextSequence).map { number in
+            try LineDecoder.decode(hub.stage.state.log.line(number)?[...] ?? [])
+        }
+        #expect(lines.map(\.type) == ["q", "alert", "q", "q", "alert"])
+        #expect(lines.map(\.agent) == ["web1", nil, "web1", "web1", nil])
+        #expect(lines.allSatisfy { $0.source == "web1.q" })
+    }
+
     @Test func anAttachedCatwatchKeepsThemToo() throws {
         var stage = Stage()
         var relay = FeedState(isRelay: true)
@@ -216,6 +310,16 @@ import Testing
         let lines = cursor.next(of: relay, "r1", at: (Self.time, Self.time), atMost: .init()).lines
         #expect(lines.split(separator: 0x0A).count == 1)
         #expect(String(decoding: lines, as: UTF8.self).contains(#""condition":"one""#))
+    }
+
+    @Test func whatTheEndOfASourceDecidesIsToldAtOnce() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop)
+            await harness.store.setWatcher(Watcher(), from: 1)
+            await harness.publish()
+            await harness.store.retire(named: "fact")
+            #expect(await harness.store.nextSequence == 3)
+        }
     }
 
     // MARK: The clock
@@ -249,6 +353,8 @@ import Testing
             machine.slept = .seconds(30)
             machine.ahead -= .seconds(7_200)
             await publish()
+            machine.ahead += .seconds(5)
+            await publish()
             await publish()
             let changes = await store.newest(bytes: 1 << 20)?.flatMap { delivery -> [ClockChange] in
                 guard case .lines(let span) = delivery else { return [] }
@@ -261,6 +367,7 @@ import Testing
                 changes == [
                     ClockChange(step: .milliseconds(600), slept: .zero),
                     ClockChange(step: .seconds(-7_200), slept: .seconds(30)),
+                    ClockChange(step: .seconds(5), slept: .zero),
                 ])
         }
     }
