@@ -22,6 +22,8 @@ package struct AlertBook: LineWatcher {
     private var reminders = DeadlineHeap()
     /// Alerts that nobody has taken yet.
     private var due: [(source: String, alert: Alert)] = []
+    /// The number of those that were taken.
+    private var taken = 0
     /// Whether turns are those of an earlier run, or of one who is told otherwise.
     private var isSilent = false
     /// Whether the newest line could be read.
@@ -194,9 +196,21 @@ package struct AlertBook: LineWatcher {
 
     // MARK: Episodes
 
+    package var hasAlerts: Bool { !due.isEmpty }
+
+    package mutating func nextAlert() -> (source: String, alert: Alert)? {
+        guard taken < due.count else { return nil }
+        defer {
+            taken += 1
+            if taken == due.count { (due, taken) = ([], 0) }
+        }
+        return due[taken]
+    }
+
+    /// Removes and returns all alerts that are due.
     package mutating func takeAlerts() -> [(source: String, alert: Alert)] {
-        defer { due = [] }
-        return due
+        defer { (due, taken) = ([], 0) }
+        return Array(due[taken...])
     }
 
     private mutating func collect() {
@@ -369,7 +383,7 @@ package struct AlertBook: LineWatcher {
     /// - Parameter kept: `kept` lines with the newest of each series, for conditions that are new.
     package mutating func replace(_ old: AlertBook, kept: [Line]) {
         adopt(old)
-        due = old.due
+        (due, taken) = (old.due, old.taken)
         take(old.episodes.values.sorted { $0.number < $1.number }, at: board.time, kept: kept)
     }
 

@@ -3,10 +3,10 @@ package import Reactor
 
 /// The alerts that fire, found from the newest `alert` line on back.
 package struct FiringAlerts {
-    // Bound: alerts read from a journal at the start | the newest 100,000 lines, 32 MiB of them firing | older ones are
+    // Bound: alerts read from a journal at the start | the newest 100,000 lines, 8 MiB of them firing | older ones are
     //   forgotten
     package static let mostLines = 100_000
-    private static let mostBytes = 32 << 20
+    private static let mostBytes = 8 << 20
 
     private var seen: Set<String> = []
     private var firing: [[UInt8]] = []

@@ -31,6 +31,9 @@ package actor EventStore {
     /// When the watcher's next deadline is due, and the timer for it.
     private var watcherDue: Timestamp?
     private var watcherTimer: LoopTimer?
+    /// The timer for alerts that wait to be published, and since when they wait for outputs.
+    private var alertTimer: LoopTimer?
+    private var alertsSince: LoopInstant?
     /// How far the wall clock is ahead of the loop's, and how long the machine has slept, at the newest `clock` line.
     private var clockBase: (ahead: Duration, slept: Duration)
 
@@ -262,6 +265,7 @@ package actor EventStore {
     /// Accepts no more events; readers get the remaining lines, then `bye` with this reason.
     package func finish(_ reason: String) {
         guard ending == nil else { return }
+        while state.hasAlerts { state.advanceWatcher(at: moment) }
         ending = reason
         readers.finish()
         limitReached.signal()
@@ -291,6 +295,7 @@ package actor EventStore {
 
     /// Sets the timer for the time when an alert may change without a line.
     private func scheduleWatcher() {
+        if state.hasAlerts { return scheduleAlerts() }
         let due = state.watcher?.nextDeadline
         guard due != watcherDue else { return }
         if let watcherTimer { loop.cancel(watcherTimer) }
@@ -307,6 +312,25 @@ package actor EventStore {
         state.advanceWatcher(at: closeSomeWindows())
         announce()
     }
+
+    /// Publishes the alerts that wait, once lossless outputs have room.
+    private func scheduleAlerts() {
+        guard alertTimer == nil else { return }
+        let begun = alertsSince ?? loop.clock.now
+        alertsSince = begun
+        alertTimer = loop.schedule(after: isHeldBack ? .milliseconds(10) : .zero) { [weak self] in
+            self?.assumeIsolated { store in
+                store.alertTimer = nil
+                let waited = begun.duration(to: store.loop.clock.now)
+                if store.isHeldBack, waited < Self.alertPatience { return store.scheduleAlerts() }
+                store.alertsSince = nil
+                store.advanceWatcher()
+            }
+        }
+    }
+
+    /// How long alerts wait for lossless outputs.
+    private static let alertPatience = Duration.seconds(10)
 
     /// Publishes the alerts that something has decided which is no line.
     private func lookAtAlerts() {

@@ -30,6 +30,8 @@ package struct FeedState: ~Copyable, Sendable {
     private var calm = CalmSeries()
     /// The series with values of the newest event; −1 for none.
     private var newestSeries = -1
+    /// The size of the log up to which alerts are published in this turn.
+    private var alertEnd = 0
     /// The agent whose feed is relayed; nil for our own feed.
     private(set) var remote: RemoteFeed?
 
@@ -149,6 +151,7 @@ package struct FeedState: ~Copyable, Sendable {
     package mutating func publish(
         _ batch: EventBatch, from first: Int = 0, atMost growth: Int = .max, at moment: Moment
     ) -> Int {
+        beginAlerts()
         advance(at: moment)
         let end = tables.log.totalCost.addingSaturated(growth)
         revisions = 0
@@ -318,12 +321,14 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Publishes an event about the agent itself that is no failure.
     mutating func publishOfItself(_ body: Event.Body, at moment: Moment) {
+        beginAlerts()
         publishOther(Event(time: moment.wall, source: ownSource(at: moment.wall), body: body), moment)
         watch(moment)
     }
 
     /// See `EventStore.sayOfItself`.
     mutating func sayOfItself(_ body: Event.Body, about topic: String, at moment: Moment) {
+        beginAlerts()
         let source = ownSource(at: moment.wall)
         publishOther(Event(time: moment.wall, source: source, body: body), moment)
         if let rest = ownFailures.apply(body, about: topic) {
@@ -336,6 +341,7 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Has a watcher compute our alerts; it sees the lines from a number on, as far as the log has them.
     mutating func setWatcher(_ new: any LineWatcher, from sequence: Int, at moment: Moment) {
+        beginAlerts()
         watcher = new
         calm = CalmSeries()
         for status in tables.statuses { watcher?.describe(status) }
@@ -355,6 +361,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// Lets time pass for alerts.
     mutating func advanceWatcher(at moment: Moment) {
         guard watcher != nil else { return }
+        beginAlerts()
         watch(moment)
         calm.interrupt()
         watcher?.advance(to: moment.wall)
@@ -407,13 +414,21 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
+    /// Has alerts published up to their limit in a turn of the loop.
+    private mutating func beginAlerts() { alertEnd = tables.log.totalCost + slice }
+
+    /// Whether alerts wait to be published.
+    var hasAlerts: Bool { watcher?.hasAlerts ?? false }
+
+    // Bound: alerts published at once | an eighth of the log | the rest in the next turns of the loop, once lossless outputs
+    //   have room, or 10 s later
     private mutating func publishAlerts(_ moment: Moment) {
-        guard let alerts = watcher?.takeAlerts(), !alerts.isEmpty else { return }
+        guard hasAlerts else { return }
         // They may stand in the middle of what comes from another agent.
         let (member, tail) = (currentMember, encoder.tail)
         currentMember = -1
         encoder.setTail([])
-        for (name, alert) in alerts {
+        while tables.log.totalCost < alertEnd, let (name, alert) = watcher?.nextAlert() {
             let source = self.source(named: name) ?? ownSource(at: moment.wall)
             publishOther(Event(time: moment.wall, source: source, body: .alert(alert)), moment)
         }
@@ -673,6 +688,7 @@ package struct FeedState: ~Copyable, Sendable {
     @discardableResult
     package mutating func closeWindows(atMost growth: Int = .max, at moment: Moment) -> Bool {
         guard fleet[closings: -1].next != nil else { return false }
+        beginAlerts()
         closeWindows(of: -1, until: tables.log.totalCost.addingSaturated(growth), moment)
         let hasMore = fleet[closings: -1].next != nil
         if !hasMore {
@@ -707,6 +723,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// - Parameter growth: the growth of the log, in bytes, after which to stop for now.
     /// - Returns: whether there may be more.
     mutating func closeMemberWindows(atMost growth: Int, at moment: Moment) -> Bool {
+        beginAlerts()
         let end = tables.log.totalCost.addingSaturated(growth)
         for member in 0..<Int32(fleet.count) {
             guard tables.log.totalCost < end else { return true }
@@ -735,6 +752,7 @@ package struct FeedState: ~Copyable, Sendable {
     package mutating func complete(
         _ source: SourceID? = nil, from first: Int, atMost growth: Int, at moment: Moment
     ) -> Int? {
+        beginAlerts()
         let start = tables.log.totalCost
         let some = source.map { fleet[closings: tables.sources.owner(of: $0.index)].series }
         let count = some?.count ?? tables.series.indices.count

@@ -135,7 +135,9 @@ package struct FeedTables: ~Copyable, Sendable {
     ) -> Int? {
         if !kind.hasValues {
             let isShareUsed = owner >= 0 && series.texts(of: owner) >= limits.memberSeries
-            if isShareUsed || series.isFull(of: kind) { removeTexts(for: owner, isShareUsed: isShareUsed) }
+            // Alerts that fire make no room for others.
+            let isFull = series.isFull(of: kind) && (kind == .text || series.resolvedAlerts > 0)
+            if isShareUsed || isFull { removeTexts(for: owner, isShareUsed: isShareUsed) }
         }
         lastGeneration += 1
         guard
@@ -149,7 +151,7 @@ package struct FeedTables: ~Copyable, Sendable {
     }
 
     /// Makes room for series without values, as the texts of a source may have other keys with each answer: those whose
-    /// lines are gone, and texts with the oldest lines, of the agent that has the most.
+    /// lines are gone, and texts with the oldest lines, of the agent that has the most; of one that has used its share, alerts too.
     ///
     /// - Parameters:
     ///   - current: the owner of the new one.
@@ -164,7 +166,7 @@ package struct FeedTables: ~Copyable, Sendable {
         if gone.count < most {
             gone.formUnion(
                 log.kept.oldest(atMost: most) {
-                    makesRoom($0) && series[$0].owner == owner && series[$0].kind == .text
+                    makesRoom($0) && series[$0].owner == owner && (isShareUsed || series[$0].kind == .text)
                 })
         }
         removeSeries(gone.sorted())
@@ -280,10 +282,10 @@ package struct FeedTables: ~Copyable, Sendable {
     ) {
         guard let index = alertIndex(alert, of: source, owner: owner, isForwarded: isForwarded) else { return }
         if alert.state == .resolved {
-            series.mark(index, -sequence)
+            series.markAlert(index, sequence, isResolved: true)
             log.kept.remove(index)
         } else {
-            series.mark(index, sequence)
+            series.markAlert(index, sequence, isResolved: false)
             log.kept.mark(index, sequence: sequence)
         }
     }
@@ -296,10 +298,6 @@ package struct FeedTables: ~Copyable, Sendable {
         let key = owner >= 0 || isForwarded ? [1] + alert.key : alert.key
         return key.withUnsafeBytes { key in
             if let known = series.find(source, .alert, key: key) { return known }
-            if owner >= 0, series.texts(of: owner) >= limits.memberSeries {
-                removeTexts(for: owner, isShareUsed: true)
-                if series.texts(of: owner) >= limits.memberSeries { return nil }
-            }
             return addSeries(source, .alert, key: key.assumingMemoryBound(to: UInt8.self), owner: owner)
         }
     }

@@ -24,6 +24,8 @@ package protocol LineWatcher: Sendable {
     var nextDeadline: Timestamp? { get }
     /// The number of times that it had no room for a series.
     var refused: Int { get }
-    /// Removes and returns the alerts that are due, with their sources' names.
-    mutating func takeAlerts() -> [(source: String, alert: Alert)]
+    /// Removes and returns the next alert that is due, with its source's name.
+    mutating func nextAlert() -> (source: String, alert: Alert)?
+    /// Whether alerts are due.
+    var hasAlerts: Bool { get }
 }

@@ -81,7 +81,7 @@ package struct SeriesTable: Sendable {
     }
 
     /// The number of series with values.
-    package var count: Int { entries.count - free.count - texts }
+    package var count: Int { entries.count - free.count - texts - alerts }
 
     /// The number of series without values.
     private var texts = 0
@@ -98,7 +98,26 @@ package struct SeriesTable: Sendable {
     package var isFull: Bool { count >= limit }
 
     /// Whether there is no room for another series of this kind.
-    func isFull(of kind: SeriesKind) -> Bool { kind.hasValues ? isFull : texts >= limit }
+    func isFull(of kind: SeriesKind) -> Bool {
+        switch kind {
+        case .text: texts >= limit
+        case .alert: alerts >= Self.mostAlerts
+        case .data, .latency, .memory, .count: isFull
+        }
+    }
+
+    // Bound: alerts whose newest lines are kept | 100,000; of an agent of a fleet 1,000 with its texts | no kept line; its
+    //   oldest dropped
+    private static let mostAlerts = 100_000
+    /// The number of alerts, and of those that are resolved.
+    private var alerts = 0
+    private(set) var resolvedAlerts = 0
+
+    /// Records that line `sequence` says that an alert fires, or is resolved.
+    mutating func markAlert(_ index: Int, _ sequence: Int, isResolved: Bool) {
+        if isResolved != (entries[index].newest < 0) { resolvedAlerts += isResolved ? 1 : -1 }
+        entries[index].newest = isResolved ? -sequence : sequence
+    }
 
     /// The indices of all series, and of those that were removed.
     var indices: Range<Int> { entries.indices }
@@ -170,10 +189,9 @@ package struct SeriesTable: Sendable {
             if kind.hasValues { refused &+= 1 }
             return nil
         }
-        if !kind.hasValues {
-            texts += 1
-            textShares[owner, default: 0] += 1
-        }
+        if kind == .text { texts += 1 }
+        if kind == .alert { alerts += 1 }
+        if !kind.hasValues { textShares[owner, default: 0] += 1 }
         let hash = key.map { self.hash($0, source, kind) } ?? 0
         let values = kind == .text && !words.isEmpty ? find(source, .data, key: key) : nil
         let index = free.popLast() ?? entries.count
@@ -369,10 +387,12 @@ package struct SeriesTable: Sendable {
         removals += 1
         for index in gone {
             words.remove(index)
-            if !entries[index].kind.hasValues {
-                texts -= 1
-                textShares[entries[index].owner, default: 0] -= 1
+            if entries[index].kind == .text { texts -= 1 }
+            if entries[index].kind == .alert {
+                alerts -= 1
+                if entries[index].newest < 0 { resolvedAlerts -= 1 }
             }
+            if !entries[index].kind.hasValues { textShares[entries[index].owner, default: 0] -= 1 }
             if entries[index].offset < 0 {
                 own[ownIndex(of: SourceID(index: entries[index].source), entries[index].kind)] = -1
             } else {

@@ -275,10 +275,8 @@ import Testing
             }
             alerts.append((line.source ?? "", AlertLinesTests.alert(about: data.series)))
         }
-        mutating func takeAlerts() -> [(source: String, alert: Alert)] {
-            defer { alerts = [] }
-            return alerts
-        }
+        var hasAlerts: Bool { !alerts.isEmpty }
+        mutating func nextAlert() -> (source: String, alert: Alert)? { alerts.isEmpty ? nil : alerts.removeFirst() }
     }
 
     @Test func anAlertOfTheFleetIsNoLineOfTheAgent() throws {
