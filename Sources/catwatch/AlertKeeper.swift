@@ -112,8 +112,6 @@ actor AlertKeeper {
                 new, run: store.run, interval: store.limits.interval, from: old == nil ? store.wallTime : nil)
             if let old { book.replace(old, kept: kept) } else { book.begin(store.sourceStates, kept: kept) }
             store.setWatcher(book, from: store.nextSequence)
-            // What was removed is resolved now.
-            if new.isEmpty { _ = store.takeWatcher() }
         }
     }
 

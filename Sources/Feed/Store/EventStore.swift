@@ -265,7 +265,7 @@ package actor EventStore {
     /// Accepts no more events; readers get the remaining lines, then `bye` with this reason.
     package func finish(_ reason: String) {
         guard ending == nil else { return }
-        while state.hasAlerts { state.advanceWatcher(at: moment) }
+        while state.hasAlerts { state.advanceWatcher(at: moment, includesRest: true) }
         ending = reason
         readers.finish()
         limitReached.signal()
@@ -306,10 +306,11 @@ package actor EventStore {
         }
     }
 
-    private func advanceWatcher() {
+    private func advanceWatcher(includesRest: Bool = false) {
+        if let watcherTimer { loop.cancel(watcherTimer) }
         (watcherDue, watcherTimer) = (nil, nil)
         guard ending == nil else { return }
-        state.advanceWatcher(at: closeSomeWindows())
+        state.advanceWatcher(at: closeSomeWindows(), includesRest: includesRest)
         announce()
     }
 
@@ -324,7 +325,7 @@ package actor EventStore {
                 let waited = begun.duration(to: store.loop.clock.now)
                 if store.isHeldBack, waited < Self.alertPatience { return store.scheduleAlerts() }
                 store.alertsSince = nil
-                store.advanceWatcher()
+                store.advanceWatcher(includesRest: true)
             }
         }
     }

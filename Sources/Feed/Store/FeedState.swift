@@ -359,9 +359,11 @@ package struct FeedState: ~Copyable, Sendable {
     mutating func takeWatcher() -> (any LineWatcher)? { watcher.take() }
 
     /// Lets time pass for alerts.
-    mutating func advanceWatcher(at moment: Moment) {
+    ///
+    /// - Parameter includesRest: see `beginAlerts`.
+    mutating func advanceWatcher(at moment: Moment, includesRest: Bool = false) {
         guard watcher != nil else { return }
-        beginAlerts()
+        beginAlerts(includesRest: includesRest)
         watch(moment)
         calm.interrupt()
         watcher?.advance(to: moment.wall)
@@ -415,7 +417,11 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     /// Has alerts published up to their limit in a turn of the loop.
-    private mutating func beginAlerts() { alertEnd = tables.log.totalCost + slice }
+    ///
+    /// - Parameter includesRest: whether those are, too, that wait for outputs to have room; the others come behind them.
+    private mutating func beginAlerts(includesRest: Bool = false) {
+        alertEnd = includesRest || !hasAlerts ? tables.log.totalCost + slice : 0
+    }
 
     /// Whether alerts wait to be published.
     var hasAlerts: Bool { watcher?.hasAlerts ?? false }
