@@ -258,6 +258,8 @@ import Testing
     /// Fires for each value above 5.
     private struct Watcher: LineWatcher {
         var alerts: [(source: String, alert: Alert)] = []
+        /// How many the end of a source decides.
+        var count = 1
         let calm: (low: Double, high: Double)? = nil
         let nextDeadline: Timestamp? = nil
         let refused = 0
@@ -265,6 +267,8 @@ import Testing
         func isAbout(source: String) -> Bool { true }
         func describe(_ status: SourceStatus) {}
         mutating func retire(source: String) {
+            for number in 1..<count { alerts.append((source, AlertLinesTests.alert(about: "\(number)"))) }
+
             alerts.append((source, AlertLinesTests.alert(.resolved, about: source)))
         }
         func miss(_ numbers: ClosedRange<Int>) {}
@@ -316,7 +320,31 @@ import Testing
             await harness.store.setWatcher(Watcher(), from: 1)
             await harness.publish()
             await harness.store.retire(named: "fact")
+            try await loop.sleep(for: .milliseconds(1))
             #expect(await harness.store.nextSequence == 3)
+        }
+    }
+
+    @Test func manyAtOnceOverrunNoLosslessOutput() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness.withSmallLog(on: loop)
+            var watcher = Watcher()
+            watcher.count = 3_000
+            await harness.store.setWatcher(watcher, from: 1)
+            let (reader, _) = await harness.store.open("stdout", holdsInputs: true)
+            await harness.publish()
+            async let transcript = harness.readAll(reader) { .microseconds(500) }
+            await harness.store.retire(named: "fact")
+            // What comes meanwhile does not push them out.
+            for _ in 0..<20 {
+                try await loop.sleep(for: .milliseconds(50))
+                await harness.publish()
+            }
+            try await loop.sleep(for: .seconds(20))
+            await harness.store.finish("end")
+            let lines = try await transcript
+            #expect(lines.gaps.isEmpty && lines.fault == nil)
+            #expect(lines.lines.count { $0.isAlert } == 3_000)
         }
     }
 
