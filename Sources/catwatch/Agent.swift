@@ -183,10 +183,7 @@ actor Agent {
             startReports(sources, in: &group)
             if let history { group.addTask { try? await history.run() } }
             restoring = Task(executorPreference: loop) {
-                // First, as the log does not have the lines of this run for long.
-                try await self.restoreAlerts()
-                try await self.restoreState()
-                await view?.setRestored()
+                try await self.restore(for: view)
             }
             startEndings(in: &group)
             group.addTask { try? await self.runSummaries() }
@@ -328,6 +325,15 @@ actor Agent {
         }
     }
 
+    /// Restores what a journal has of the runs before.
+    private func restore(for view: ViewOutput?) async throws {
+        defer { if let history, !firstPlan.options.isRelay { release(history) } }
+        // First, as the log does not have the lines of this run for long.
+        try await restoreAlerts()
+        try await restoreState()
+        await view?.setRestored()
+    }
+
     // Bound: lines of a journal read for the previous run | the newest 256 MiB | older ones left out
     private static let mostRestored = 256 << 20
 
@@ -335,7 +341,6 @@ actor Agent {
     /// that are polled seldom. Those of other agents come from these.
     private func restoreState() async throws {
         guard let history, !firstPlan.options.isRelay else { return }
-        defer { release(history) }
         let (run, now) = (await store.run, platform.wall.now)
         let state = RecordedState(on: loop, limits: await store.limits, until: now + (await store.limits.interval))
         var reading = PastReading(

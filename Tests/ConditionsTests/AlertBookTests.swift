@@ -376,6 +376,51 @@ import Testing
         #expect(stage.told.count == 2 && stage.told.last?.hasSuffix("since 1 by forgotten") == true)
     }
 
+    /// Of events that come together all but the first may be left out.
+    @Test(
+        arguments: [
+            ("a > 5", [4, 5, 6], 1), ("a >= 5", [6, 5, 5, 4], 2), ("a < 5", [6, 5, 4], 1), ("a <= 5", [4, 5, 6], 2),
+            ("a in 2..4", [1, 2, 4, 5], 2), ("a not in 2..4", [3, 4, 2, 1], 1), ("a > 5 until < 3", [6, 4, 3, 2], 2),
+            ("any a > 5", [1, 6], 1), ("a = 5", [4, 5, 6], 2), ("a > 5 and < 8", [6, 7, 8], 2),
+        ] as [(String, [Double], Int)])
+    func eventsThatComeTogetherAreNotLeftOutWhenTheyMatter(_ line: String, _ values: [Double], _ count: Int) throws {
+        var stage = try AlertStage(line)
+        stage.pass(to: 1)
+        for value in values { stage.publish(stage.value("a", value)) }
+        stage.pass(to: 2)
+        #expect(stage.alerts.count == count, "\(stage.told)")
+    }
+
+    @Test func aWordAfterANumberIsLookedAt() throws {
+        var stage = try AlertStage("a > 5", #"a value = "w""#)
+        stage.pass(to: 1)
+        stage.publish(stage.value("a", 1), stage.value("a", 2))
+        let word = Datum(value: 3, word: Array("w".utf8)[...])
+        stage.publish(stage.event("a", .data(word)))
+        #expect(stage.alerts.map(\.text) == [#""w""#])
+    }
+
+    @Test func aFailureEndsWhatIsLeftOut() throws {
+        var stage = try AlertStage("a > 5 for 10s")
+        stage.pass(to: 1)
+        stage.publish(stage.value("a", 1), stage.value("a", 2))
+        stage.publish(stage.event("a", .error(Failure(.connect, "no"))))
+        stage.publish(stage.value("a", 3))
+        stage.publish(stage.event("a", .recovered(Recovery(down: .seconds(1), attempts: 1))))
+        stage.publish(stage.value("a", 9), stage.value("a", 10))
+        stage.pass(to: 12)
+        #expect(stage.told == ["firing a at 11 since 1 = 10.0"])
+        #expect(stage.alerts[0].evidence.worst == stage.alerts[0].evidence.to)
+    }
+
+    @Test func theWorstOfThoseThatComeTogetherIsKnown() throws {
+        var stage = try AlertStage("a > 5")
+        stage.pass(to: 1)
+        for value in [6.0, 7, 7, 6, 8, 6, 1] { stage.publish(stage.value("a", value)) }
+        // The line behind the first is the alert.
+        #expect(stage.alerts.last?.evidence.worst == 6)
+    }
+
     @Test func anEventThatIsOlderThanOneLeftOutIsLate() throws {
         for interrupts in [false, true] {
             var stage = try AlertStage("a > 5")

@@ -215,6 +215,7 @@ struct AlertStage: ~Copyable {
     // MARK: What came of it
 
     private mutating func record() {
+        while state.hasAlerts { state.advanceWatcher(at: moment, includesRest: true) }
         while next < state.log.nextSequence {
             if let bytes = state.log.line(next), let line = try? LineDecoder.decode(bytes[...]) {
                 journal.append(Recorded(run: run, line: line, bytes: bytes))
