@@ -379,7 +379,8 @@ import Testing
     /// Of events that come together all but the first may be left out.
     @Test(
         arguments: [
-            ("a > 5", [4, 5, 6], 1), ("a >= 5", [6, 5, 5, 4], 2), ("a < 5", [6, 5, 4], 1), ("a <= 5", [4, 5, 6], 2),
+            ("a > 5", [4, 5, 6], 1), ("a > 5", [6, 6, 5], 2), ("a >= 5", [6, 5, 5, 4], 2), ("a < 5", [6, 5, 4], 1),
+            ("a <= 5", [4, 5, 6], 2),
             ("a in 2..4", [1, 2, 4, 5], 2), ("a not in 2..4", [3, 4, 2, 1], 1), ("a > 5 until < 3", [6, 4, 3, 2], 2),
             ("any a > 5", [1, 6], 1), ("a = 5", [4, 5, 6], 2), ("a > 5 and < 8", [6, 7, 8], 2),
         ] as [(String, [Double], Int)])
@@ -398,6 +399,30 @@ import Testing
         let word = Datum(value: 3, word: Array("w".utf8)[...])
         stage.publish(stage.event("a", .data(word)))
         #expect(stage.alerts.map(\.text) == [#""w""#])
+    }
+
+    @Test func aLateEventBehindOnesThatWereLeftOutIsLate() throws {
+        for interrupts in [false, true] {
+            var stage = try AlertStage("a > 5")
+            stage.pass(to: 6)
+            func event(_ value: Double, _ second: Int) -> Event {
+                stage.event("a", .data(Datum(value: value)), time: AlertStage.start + .seconds(second))
+            }
+            let events = [event(1, 1), event(2, 5), event(9, 3)]
+            stage.publish(events[0], events[1])
+            if interrupts { stage.publish(stage.event("a", .progress(Progress(done: 1, total: nil, page: 1)))) }
+            stage.publish(events[2])
+            #expect(stage.told.isEmpty, "\(interrupts)")
+        }
+    }
+
+    @Test func dataAfterAFailureIsLookedAt() throws {
+        var stage = try AlertStage("a > 5", "a fails")
+        stage.pass(to: 1)
+        stage.publish(stage.value("a", 1), stage.value("a", 2))
+        stage.publish(stage.event("a", .error(Failure(.connect, "no"))))
+        stage.publish(stage.value("a", 3))
+        #expect(stage.alerts.map(\.state) == [.firing, .resolved])
     }
 
     @Test func aFailureEndsWhatIsLeftOut() throws {
