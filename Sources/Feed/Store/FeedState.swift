@@ -159,6 +159,8 @@ package struct FeedState: ~Copyable, Sendable {
         // Looked up and confirmed once for many events, because those of a batch are nearly always data of one source.
         var source: Int32 = -1
         var prefix: [UInt8] = []
+        // Looked up once: alerts cost a feed without any nothing.
+        let hasWatcher = watcher != nil
         var isWatched = false
         let isForeign = !batch.origins.isEmpty
         batch.bytes.withUnsafeBufferPointer { bytes in
@@ -174,7 +176,9 @@ package struct FeedState: ~Copyable, Sendable {
                         source = record.source
                         confirmData(of: SourceID(index: Int(source)), at: record.time, moment)
                         prefix = tables.sources.prefix(of: Int(source))
-                        isWatched = watcher?.isAbout(source: tables.sources.name(of: Int(source))) ?? false
+                        if hasWatcher {
+                            isWatched = watcher?.isAbout(source: tables.sources.name(of: Int(source))) ?? false
+                        }
                     }
                     if isForeign { prefix = tables.sources.prefix(of: Int(source), type: batch.origins[next - 1].type) }
                     let tail =
@@ -186,7 +190,7 @@ package struct FeedState: ~Copyable, Sendable {
                         tables.newestReport = tables.newestPointer
                     }
                 }
-                if watcher != nil { watch(record, isWatched: isWatched && source >= 0, moment) }
+                if hasWatcher { watch(record, isWatched: isWatched && source >= 0, moment) }
                 // A revision is a line too, and follows the events.
                 if tables.log.totalCost + revisions * LineEncoder.fixed >= end { break }
             }
@@ -355,6 +359,9 @@ package struct FeedState: ~Copyable, Sendable {
         watcher?.describe(status)
     }
 
+    /// Whether the watcher has seen all lines, and awaits the next.
+    var watchedAll: Bool { watched == tables.log.nextSequence }
+
     /// Removes the watcher, which has seen all lines.
     mutating func takeWatcher() -> (any LineWatcher)? { watcher.take() }
 
@@ -373,16 +380,18 @@ package struct FeedState: ~Copyable, Sendable {
     /// Shows the watcher the lines of an event, unless they change nothing.
     ///
     /// - Parameter isWatched: whether it is data of a source that the watcher wants to see.
-    @inline(__always)
+    @inline(never)
     private mutating func watch(_ record: EventBatch.Record, isWatched: Bool, _ moment: Moment) {
         guard record.other < 0 else { return watch(moment) }
         let number = tables.log.nextSequence - 1
+        // Beyond the number of events that are wanted there is no line.
+        guard watched <= number else { return }
         // Windows may have come before it.
         if watched < number { watch(moment, below: number) }
         if isWatched, record.hasWord || !calm.leavesOut(record.value, at: record.time, in: newestSeries) {
             watchData(record, moment)
         } else {
-            watched = max(watched, number + 1)
+            watched = number + 1
         }
     }
 

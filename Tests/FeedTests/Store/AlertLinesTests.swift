@@ -314,6 +314,22 @@ import Testing
         #expect(String(decoding: lines, as: UTF8.self).contains(#""condition":"one""#))
     }
 
+    @Test func whatComesBeyondTheWantedNumberOfEventsHidesNoLine() throws {
+        var limits = FeedState.Limits()
+        limits.data = 1
+        var stage = Stage(limits)
+        stage.state.setWatcher(Watcher(), from: 1, at: stage.moment)
+        stage.publish(Self.datum("x", 7), Self.datum("x", 8), Self.datum("x", 9))
+        stage.publish(.alert(Self.alert()), .progress(Progress(done: 1, total: nil, page: 1)))
+        stage.state.advanceWatcher(at: stage.moment, includesRest: true)
+        let types = (1..<stage.state.log.nextSequence).compactMap { number in
+            stage.state.log.line(number).flatMap { try? LineDecoder.decode($0[...]).type }
+        }
+        #expect(types == ["rooms", "alert", "alert", "progress"])
+        let hasSeenAll = stage.state.watchedAll
+        #expect(hasSeenAll)
+    }
+
     @Test func whatTheEndOfASourceDecidesIsToldAtOnce() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
