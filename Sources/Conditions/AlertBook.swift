@@ -85,6 +85,10 @@ package struct AlertBook: LineWatcher {
 
     /// The number of episodes.
     package var count: Int { episodes.count }
+    /// Whether a rule is about something that has come.
+    package func hasSubject(_ rule: Int) -> Bool {
+        places[Board.Name(rules[rule].name)]?.conditions.contains { board.hasSubject($0) } ?? false
+    }
     /// The longest time that a condition looks back.
     package var memory: Duration { board.conditions.map(\.memory).max() ?? .zero }
     /// The number of times that a series found no room.
@@ -108,6 +112,13 @@ package struct AlertBook: LineWatcher {
         board.retire(source: source)
         collect()
     }
+    /// Describes the sources that a `stats` line has; there are no others.
+    package mutating func list(_ stats: Line.Stats) {
+        for status in stats.sources { board.describe(status) }
+        if stats.moreSources == 0 { board.retire(allBut: Set(stats.sources.map(\.source))) }
+        collect()
+    }
+
     package mutating func miss(_ numbers: ClosedRange<Int>) {
         board.miss()
         collect()
@@ -328,10 +339,7 @@ package struct AlertBook: LineWatcher {
         switch line.body {
         // The lines of the next run go on from those of the last.
         case .hello, .bye, .kept, .refusal: return
-        case .stats(let stats):
-            for status in stats.sources { board.describe(status) }
-            if stats.moreSources == 0 { board.retire(allBut: Set(stats.sources.map(\.source))) }
-            collect()
+        case .stats(let stats): list(stats)
         default: apply(line)
         }
     }
@@ -343,6 +351,35 @@ package struct AlertBook: LineWatcher {
     ///   - sources: the sources that there are; nil in a fleet, whose agents come later.
     ///   - wall: now. If the clock was set back meanwhile, no time has passed.
     package mutating func resume(_ firing: [Line], sources: [SourceStatus]?, at wall: Timestamp) {
+        resume(sources: sources, at: wall) { offset in
+            firing.compactMap { line in
+                guard line.agent == nil, case .alert(let alert) = line.body, alert.state != .resolved else {
+                    return nil
+                }
+                // A reminder says when it was told, but not since when.
+                let begun = alert.state == .reminder ? alert.since : alert.at
+                return Episode(
+                    alert: alert, source: line.source ?? EventStore.ownName, number: 0, begun: begun - offset,
+                    told: alert.at - offset)
+            }
+        }
+    }
+
+    /// Goes on after another book whose run has ended, with its episodes; see `resume`.
+    package mutating func resume(after old: AlertBook, sources: [SourceStatus]?, at wall: Timestamp) {
+        var old = old
+        let episodes = old.episodes.values.sorted { $0.number < $1.number }
+        // What time decides until then nobody was told.
+        old.isSilent = true
+        old.advance(to: wall)
+        adopt(old)
+        resume(sources: sources, at: wall) { _ in episodes }
+    }
+
+    /// - Parameter episodes: returns those that were told, given how far the wall clock is ahead of the time that counts.
+    private mutating func resume(
+        sources: [SourceStatus]?, at wall: Timestamp, _ episodes: (_ offset: Duration) -> [Episode]
+    ) {
         if wall - offset < board.time { offset = wall - board.time }
         let now = wall - offset
         (ownTime, passing) = (now, now)
@@ -352,18 +389,8 @@ package struct AlertBook: LineWatcher {
         if let sources { board.retire(allBut: Set(sources.map(\.source))) }
         collect()
         isSilent = false
-        var told: [Episode] = []
-        for line in firing {
-            guard line.agent == nil, case .alert(let alert) = line.body, alert.state != .resolved else { continue }
-            // A reminder says when it was told, but not since when.
-            let begun = alert.state == .reminder ? alert.since : alert.at
-            told.append(
-                Episode(
-                    alert: alert, source: line.source ?? EventStore.ownName, number: 0, begun: begun - offset,
-                    told: alert.at - offset))
-        }
-        take(told, at: now)
-        for (key, episode) in episodes where sources != nil && episode.source != EventStore.ownName {
+        take(episodes(offset), at: now)
+        for (key, episode) in self.episodes where sources != nil && episode.source != EventStore.ownName {
             if !board.isListed(source: episode.source) { resolve(key, episode.alert, at: now, .forgotten) }
         }
     }
@@ -416,9 +443,12 @@ package struct AlertBook: LineWatcher {
             }
             let rule = rules[place.rule]
             let same = place.conditions.filter { board.conditions[$0].body == episode.alert.test }
+            // That of another condition says nothing of this one.
+            if same.isEmpty { episode.alert.worst = nil }
             for condition in same.isEmpty ? Array(place.conditions) : same {
                 if board.setMet(
-                    condition, about: episode.alert.about, of: episode.source, since: episode.alert.since - offset)
+                    condition, about: episode.alert.about, of: episode.source, since: episode.alert.since - offset,
+                    worst: episode.alert.worst)
                 {
                     episode.met.insert(condition)
                 }
@@ -457,6 +487,7 @@ extension ConditionBoard {
         if alert.evidence.run != run { alert.evidence = Alert.Evidence(run: run, from: 0, to: 0) }
         if turn.isMet { alert.evidence.from = turn.from }
         alert.evidence.to = turn.line > 0 ? turn.line : sequence
-        alert.evidence.worst = turn.worst.flatMap { $0 > 0 ? $0 : nil } ?? alert.evidence.worst
+        alert.worst = turn.worst?.value ?? alert.worst
+        alert.evidence.worst = turn.worst?.line.flatMap { $0 > 0 ? $0 : nil } ?? alert.evidence.worst
     }
 }

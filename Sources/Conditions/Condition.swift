@@ -59,6 +59,16 @@ package struct Condition: Sendable, Equatable {
 
     /// Whether the line leaves out what it is about.
     package var isAboutAll: Bool { subject.pattern == nil }
+
+    /// The line of a condition about one series or source, in quotes where the name needs them.
+    package static func line(about name: String, _ test: String) -> String {
+        let plain = "\(name) \(test)"
+        if let condition = try? Condition(plain), condition.literalSubject == name, condition.name == plain {
+            return plain
+        }
+        let quoted = LineWriter.bytes(atMost: LineWriter.mostEscaped(name.utf8.count) + 2) { $0.string(name) }
+        return "\(String(decoding: quoted, as: UTF8.self)) \(test)"
+    }
 }
 
 extension Condition {

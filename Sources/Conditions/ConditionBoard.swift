@@ -138,6 +138,9 @@ package struct ConditionBoard: Sendable {
         conditions[condition].isOfSet ? groups[condition].phase.isMet : met[condition] > 0
     }
 
+    /// Whether a condition is about something that has come.
+    package func hasSubject(_ condition: Int) -> Bool { !members[condition].isEmpty }
+
     /// The measurement that a condition was judged by: of a series for which it is met, else of one for which it is not. Of
     /// several, the newest.
     ///
@@ -733,11 +736,15 @@ package struct ConditionBoard: Sendable {
             let turn = Turn(
                 condition: condition, pair: pair, isMet: phase.isMet, at: now,
                 since: phase.since ?? before.since ?? now, from: extreme?.from ?? 0, line: line,
-                worst: extreme?.line, isGone: isGone || pair.map { pairs[$0].isGone } ?? false)
+                worst: extreme.flatMap { extreme in extreme.worst.map { (sign(of: condition) * $0, extreme.line) } },
+                isGone: isGone || pair.map { pairs[$0].isGone } ?? false)
             turns?.append(turn)
         }
         if phase.since == nil { extremes[key] = nil }
     }
+
+    /// The sign of values that are beyond the limit of a condition.
+    private func sign(of condition: Int) -> Double { conditions[condition].limit?.sign ?? 1 }
 
     /// Remembers a reading that is further beyond its limit than those before.
     private mutating func extend(_ pair: Int) {
@@ -854,9 +861,10 @@ package struct ConditionBoard: Sendable {
 
     /// Sets a condition as met for a series, source, agent or set, whatever it was.
     ///
+    /// - Parameter worst: the worst value so far, if there is one.
     /// - Returns: false if it is not about that.
     package mutating func setMet(
-        _ number: Int, about name: String, of sourceName: String, since: Timestamp
+        _ number: Int, about name: String, of sourceName: String, since: Timestamp, worst: Double? = nil
     ) -> Bool {
         let condition = conditions[number]
         if condition.isOfSet {
@@ -876,10 +884,17 @@ package struct ConditionBoard: Sendable {
         }
         guard let pair = known.first(where: { pairs[$0].condition == number }) else { return false }
         pairs[pair].isGone = false
-        if pairs[pair].phase.isMet { return true }
+        let worst = worst.map { sign(of: number) * $0 }
+        if pairs[pair].phase.isMet {
+            if let worst, extremes[pair]?.worst.map({ $0 < worst }) ?? true {
+                extremes[pair]?.worst = worst
+                extremes[pair]?.line = nil
+            }
+            return true
+        }
         met[number] += 1
         pairs[pair].phase = .firing(since: since)
-        extremes[pair] = Extreme(from: 0)
+        extremes[pair] = Extreme(from: 0, worst: worst)
         for test in condition.tests {
             if case .isSilent(let span) = test.kind { setSilent(pair, since: since - span) }
         }
@@ -923,7 +938,7 @@ package struct ConditionBoard: Sendable {
     /// Takes over what another board knows, and the states of the conditions that both have.
     package mutating func adopt(_ old: ConditionBoard) {
         isJudging = false
-        (clock, interval, run, written, resumed) = (old.clock, old.interval, old.run, old.written, old.resumed)
+        (clock, run, written, resumed) = (old.clock, old.run, old.written, old.resumed)
         (epoch, whole, asOf, listsAll) = (old.epoch, old.whole, old.asOf, old.listsAll)
         for (index, facts) in old.sources.enumerated() {
             let name = Board.Name(facts.name)

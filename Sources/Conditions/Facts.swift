@@ -112,11 +112,11 @@ struct Turn: Sendable {
     /// When, and since when the tests hold or held.
     let at: Timestamp
     let since: Timestamp
-    /// The number of the line since which they hold, of the one that decided, and of that with the worst value; 0 where it was
-    /// time, and not a line.
+    /// The number of the line since which they hold, and of the one that decided; 0 where it was time, and not a line.
     let from: Int
     let line: Int
-    let worst: Int?
+    /// The worst value; its line is of an earlier run if that is nil.
+    let worst: (value: Double, line: Int?)?
     /// Whether the series is gone.
     let isGone: Bool
 }
@@ -127,6 +127,7 @@ struct Extreme: Sendable {
     var from: Int
     /// The value, with its sign changed where less is worse; nil before the first.
     var worst: Double?
+    /// Nil for a line of an earlier run.
     var line: Int?
 
     init(from: Int, worst: Double? = nil) { (self.from, self.worst) = (from, worst) }

@@ -14,6 +14,7 @@ package final class JournalRows {
     private let database: SQLiteDatabase
     private let forwards: SQLiteStatement
     private let backwards: SQLiteStatement
+    private let alerts: SQLiteStatement
 
     /// Opens a journal for reading.
     ///
@@ -29,11 +30,21 @@ package final class JournalRows {
         // Read the identity before opening, or a replacement in between would be missed.
         identity = try? FileIdentity(at: file)
         do throws(JournalFault) {
-            database = try Self.database(file)
-            let columns =
-                "SELECT id, time, type, source, series, value, line FROM lines WHERE id BETWEEN ? AND ? ORDER BY id"
-            forwards = try database.prepare(columns)
-            backwards = try database.prepare(columns + " DESC")
+            let database = try Self.database(file)
+            self.database = database
+            func select(_ table: String, _ order: String) throws(JournalFault) -> SQLiteStatement {
+                try database.prepare(
+                    """
+                    SELECT l.id, l.time, l.type, l.source, l.series, l.value, l.line
+                    FROM \(table) WHERE l.id BETWEEN ? AND ? \(order)
+                    """)
+            }
+            forwards = try select("lines l", "ORDER BY l.id")
+            backwards = try select("lines l", "ORDER BY l.id DESC")
+            // Journals of earlier versions lack the table of their ids.
+            let known = try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'alerts'") == 1
+            alerts = try select(
+                known ? "alerts a CROSS JOIN lines l ON l.id = a.id" : "lines l", "AND l.type = 'alert' ORDER BY l.id")
         } catch {
             throw JournalFault(error.kind, Self.reason(error, file))
         }
@@ -148,13 +159,15 @@ package final class JournalRows {
     // Rows that `catwatch log` reads in a transaction: 4,096; rest in further ones.
     /// Passes rows with these row ids to `body`, in order, until there are no more, it returns false, or `most` are read.
     ///
-    /// - Parameter isReversed: whether the newest come first.
+    /// - Parameters:
+    ///   - isReversed: whether the newest come first.
+    ///   - onlyAlerts: whether only `alert` lines count; these come forwards.
     /// - Returns: the row id of the last row that was passed; nil for none.
     package func rows(
-        in rowIDs: ClosedRange<JournalPlace>, isReversed: Bool = false, atMost most: Int = 4_096,
-        _ body: (Row) throws(JournalFault) -> Bool
+        in rowIDs: ClosedRange<JournalPlace>, isReversed: Bool = false, onlyAlerts: Bool = false,
+        atMost most: Int = 4_096, _ body: (Row) throws(JournalFault) -> Bool
     ) throws(JournalFault) -> JournalPlace? {
-        let statement = isReversed ? backwards : forwards
+        let statement = onlyAlerts ? alerts : isReversed ? backwards : forwards
         statement.bind(1, rowIDs.lowerBound.id)
         statement.bind(2, rowIDs.upperBound.id)
         defer { statement.reset() }

@@ -120,7 +120,7 @@ package struct WatchPlan: Sendable {
     package var alerts: [AlertRule] { configuredAlerts.map(\.rule) }
 
     private func checkAlerts() throws(UsageError) {
-        guard !options.isRelay, !isFleet else { return }
+        guard !options.isRelay, !isFleet, options[\.against] == nil else { return }
         var (check, issues) = (SubjectCheck(subjects), ConfigIssues())
         var first: UsageError?
         for line in configuredAlerts.lazy.flatMap(\.lines) {

@@ -112,8 +112,9 @@ actor Agent {
         limits.logCapacity = platform.logBytes(options)
         limits.keptCapacity = options[\.keptBytes]
         limits.data = options[\.count]
+        let identity = platform.identity
         store = EventStore(
-            on: loop, wall: platform.wall, identity: platform.identity, limits: limits,
+            on: loop, wall: platform.wall, identity: identity, limits: limits,
             isRelay: options.isRelay, isRecording: replay != nil,
             isFleet: plan.isFleet, awaitsPositions: options[\.journal] != nil)
         polls = PollRequests(on: loop)
@@ -139,7 +140,7 @@ actor Agent {
             ? WaitOutput(options, origin, store: store, notices: notices, in: platform) : nil
         alerts =
             stdoutMode == .wait || options.isRelay
-            ? nil : AlertKeeper(plan.alerts, store: store, on: loop, started: platform.wall.now)
+            ? nil : AlertKeeper(plan.alerts, store: store, on: loop, started: identity.started)
     }
 
     /// Runs until something ends it.

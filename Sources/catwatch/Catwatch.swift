@@ -65,6 +65,7 @@ struct Catwatch {
                 Platform.leave(try loop.run { try await (try Agent(plan, stdoutMode: .wait, in: platform)).run() })
             case .check(let options):
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
+                if let path = options[\.against] { try look(at: path, plan, environment) }
                 var notices = [plan.origin] + plan.notices
                 if let path = options[\.journal] {
                     notices.append("journal: \(JournalCheck.text(of: path, SQLiteHistory(path: path)))")
@@ -83,15 +84,10 @@ struct Catwatch {
                 try FibonacciCommand.print(runs)
                 exit(0)
             case .log(let journal, let options):
-                let columns = ScreenSize.of(STDERR_FILENO, environment: environment).columns
-                let style: ProgressBar.Style = TerminalCapabilities { environment[$0] }.isASCII ? .ascii : .unicode
-                let isQuiet = options.verbosity == .quiet
-                let shows =
-                    !isQuiet && isatty(STDERR_FILENO) == 1
-                    && (isatty(STDOUT_FILENO) == 0 || options[\.summary])
+                let shows = isatty(STDOUT_FILENO) == 0 || options[\.summary]
                 let log = LogCommand(
                     journal, options, isTerminal: isatty(STDOUT_FILENO) == 1,
-                    bar: shows ? JournalProgress(style: style, columns: columns) : nil
+                    bar: shows ? progress(options, environment) : nil
                 ) { complain($0) }
                 exit(log.run())
             case .fibonacciRuns(let journal): exit(FibonacciCommand.printRuns(of: journal) { complain($0) })
@@ -104,6 +100,33 @@ struct Catwatch {
             complain("catwatch: \(error)\n")
             exit(1)
         }
+    }
+
+    /// Runs `catwatch check --against`.
+    private static func look(at path: String, _ plan: WatchPlan, _ environment: [String: String]) throws -> Never {
+        let (options, flag) = (plan.options, SettingTable.rows.against.flag)
+        guard !plan.alerts.isEmpty || options[\.suggest] != nil else {
+            throw UsageError(
+                "says nothing without an alert, of the configuration or by \(SettingTable.rows.alert.flag) LINE",
+                option: flag)
+        }
+        JournalMapping.endInWords()
+        let loop = try EventLoop()
+        let capabilities = TerminalCapabilities { environment[$0] }
+        let platform = try Platform(of: environment, capabilities: capabilities, on: loop)
+        Platform.leave(
+            try loop.run {
+                let bar = progress(options, environment)
+                return try await AgainstCheck(plan, path, in: platform, bar: bar) { complain($0) }.run()
+            })
+    }
+
+    /// The progress bar on standard error, if that is a terminal.
+    private static func progress(_ options: Options, _ environment: [String: String]) -> JournalProgress? {
+        guard options.verbosity > .quiet, isatty(STDERR_FILENO) == 1 else { return nil }
+        let columns = ScreenSize.of(STDERR_FILENO, environment: environment).columns
+        let style: ProgressBar.Style = TerminalCapabilities { environment[$0] }.isASCII ? .ascii : .unicode
+        return JournalProgress(style: style, columns: columns)
     }
 
     /// What `catwatch check` says of alerts on standard error.

@@ -25,6 +25,6 @@ enum JournalCheck {
     private static func text(of page: JournalPage) -> String {
         let time = page.lines.withUnsafeBufferPointer { try? LineHead.Decoded($0).time }
         return "\(page.sequences.lowerBound) of run \(page.run.name)"
-            + (time.map { " of \(LogText.utc($0))" } ?? "")
+            + (time.map { " of \($0.text)" } ?? "")
     }
 }

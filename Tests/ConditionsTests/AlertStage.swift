@@ -22,8 +22,9 @@ struct AlertStage: ~Copyable {
     /// The time by the machine's clock that does not step, and how far the wall clock is ahead.
     private(set) var seconds = 0.0
     private var step = Duration.zero
-    /// All lines of all runs.
+    /// All lines of all runs, and when each began.
     private(set) var journal: [Recorded] = []
+    private(set) var starts: [String: Timestamp] = [:]
     private var next = 1
     /// When the agent next writes of itself, as each does every ten seconds; nil for never.
     private var sampled: Double?
@@ -45,6 +46,7 @@ struct AlertStage: ~Copyable {
     }
 
     private mutating func begin() {
+        starts[run] = wall
         for description in described { sources[description.name] = state.register(description, at: wall) }
     }
 

@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    private static let lines = [
+    static let lines = [
         "one: a > 5", "two: a > 5 for 7s until < 3 for 4s", "three: any a/* > 6", "four: all a/* > 2 for 3s",
         "five: p status != 200 for 2s", "six: p errors over 40s > 50%", "seven: a mean over 20s > 4 and value > 3",
         "eight: a/x silent 15s", "nine: p fails for 5s", "ten: a last > 4", "eleven: p p50 over 30s > 20ms",
@@ -92,7 +92,7 @@ import Testing
     ]
 
     /// Random lines of two sources for some time.
-    private func play(_ stage: inout AlertStage, _ random: inout SeededGenerator, steps: Int) {
+    static func play(_ stage: inout AlertStage, _ random: inout SeededGenerator, steps: Int) {
         stage.sample()
         var second = stage.seconds
         for _ in 0..<steps {
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    private static let sources = [
+    static let sources = [
         SourceDescription(name: "a"), SourceDescription(name: "p", rhythm: .every(.seconds(5))),
     ]
 
@@ -121,7 +121,7 @@ import Testing
         for round in 0..<LongRun.rounds(short: 30, long: 2_000) {
             var random = SeededGenerator(seed: UInt64(8_100 + round))
             var stage = AlertStage(rules, sources: Self.sources)
-            play(&stage, &random, steps: 80)
+            Self.play(&stage, &random, steps: 80)
             let again = AlertStage.recomputed(rules, from: stage.journal, sources: Self.sources)
             let told = stage.alerts.map { AlertStage.text($0, start: AlertStage.start) }
             #expect(!told.isEmpty)
@@ -181,7 +181,7 @@ import Testing
             var random = SeededGenerator(seed: UInt64(9_100 + round))
             var stage = AlertStage(rules, sources: Self.sources)
             for _ in 0..<6 {
-                play(&stage, &random, steps: 25)
+                Self.play(&stage, &random, steps: 25)
                 let some = rules.shuffled(using: &random).dropLast(Int(random.next() % 3))
                 switch random.next() % 3 {
                 case 0: stage.restart(at: stage.seconds + Double(random.next() % 60), losing: Int(random.next() % 12))

@@ -290,4 +290,159 @@ import Testing
     @Test(.enabled(if: Installation.hasPython)) func noAlertIsLostOrToldTwice() async throws {
         try await Stage.run { try await $0.passTrial("alert_trials.py", ["kill"]) }
     }
+
+    // MARK: The past
+
+    private static func past(_ stage: Stage, _ arguments: [String], input: [UInt8]? = nil) async throws -> Finished {
+        let program = try await stage.catwatch(arguments) { if input != nil { $0.input = .pipe } }
+        if let input {
+            try await program.write(input)
+            try await program.closeInput()
+        }
+        return try await Finished(of: program)
+    }
+
+    /// Two runs, the second after a kill.
+    @Test func aJournalComesToTheAlertsThatItHas() async throws {
+        try await Stage.run { stage in
+            let journal = "\(stage.folder)/j"
+            let rules = ["--alert", "high: > 5 until < 3", "--alert", "long: > 5 for 100ms"]
+            let first = try await Self.agent(stage, rules + ["--journal", journal])
+            try await Self.feed(first, 1, 7, 4, 2, 9)
+            try await Self.waitForAlerts(first, 4)
+            _ = try await Self.end(first)
+            let second = try await Self.agent(stage, rules + ["--journal", journal])
+            try await Self.feed(second, 12, 1)
+            try await Self.waitForAlerts(second, 2)
+            _ = try await Self.end(second)
+
+            let same = try await Self.past(stage, ["check", "--against", journal, "--same"] + rules)
+            #expect(same.ending == .exited(0), "\(same.errors)")
+            #expect(same.errors.hasSuffix("the 6 recorded alerts are the computed ones\n"))
+            let log = try await Self.past(stage, ["log", journal, "--alerts"])
+            #expect(log.outputText.split(separator: "\n").count == 4)
+            // The same table, and a sentence for each.
+            #expect(same.outputText.hasPrefix(log.outputText))
+            let sentences = same.outputText.dropFirst(log.outputText.count).split(separator: "\n")
+            #expect(sentences.count == 2)
+            #expect(sentences.first?.hasPrefix("high: would have fired 2 times, for ") ?? false)
+            #expect(sentences.last?.hasPrefix("long: would have fired 1 time, for ") ?? false)
+            let objects = try await Self.past(stage, ["log", journal, "--alerts", "--format=ndjson"])
+            #expect(objects.outputText.split(separator: "\n").count == 3)
+            #expect(objects.outputText.contains(#""worst_value":12,"test":"> 5 until < 3""#))
+
+            let other = try await Self.past(
+                stage, ["check", "--against", journal, "--same", "--alert", "high: > 8 until < 3"])
+            #expect(other.ending == .exited(1))
+            #expect(other.errors.contains("high (stdin) firing: is not computed"))
+        }
+    }
+
+    /// A recording of one series.
+    ///
+    /// - Parameter step: the seconds between two lines.
+    private static func recording(_ values: some Sequence<Double>, step: Int = 1) -> String {
+        let start = time(0)
+        var text = #"{"type":"hello","time":"\#(start)","format":1,"run":"r","interval_s":10,"history_s":120,"#
+        text += #""first_seq":1,"next_seq":1,"app":{"started":"\#(start)"}}"# + "\n"
+        for (index, value) in values.enumerated() {
+            text += #"{"seq":\#(index + 1),"time":"\#(time(index * step))","type":"a","source":"a","series":"a/x","#
+            text += #""value":\#(value)}"# + "\n"
+        }
+        return text
+    }
+
+    /// The seconds since the beginning of a month.
+    private static func time(_ second: Int) -> String {
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let (day, rest) = (second / 86_400, second % 86_400)
+        let clock = "\(two(rest / 3_600)):\(two(rest / 60 % 60)):\(two(rest % 60))"
+        return "2026-11-\(two(day + 1))T\(clock).000000Z"
+    }
+
+    @Test func aHundredThousandEpisodesAreToldOneAfterTheOther() async throws {
+        try await Stage.run { stage in
+            let file = try stage.write(Self.recording((0..<200_001).lazy.map { Double($0 % 2) }), to: "feed.ndjson")
+            let check = try await Self.past(
+                stage,
+                ["check", "--against", file, "--alert", "on: a/x >= 1", "--alert", "off: a < 0", "--alert", "b > 1"])
+            #expect(check.ending == .exited(0), "\(check.errors)")
+            let rows = check.outputText.split(separator: "\n")
+            #expect(rows.count == 1 + 100_000 + 3)
+            #expect(
+                rows.suffix(3).map(String.init) == [
+                    "on: would have fired 100000 times, for 1 d 3 h, at most 1 s at a time",
+                    "off: would not have fired",
+                    "b > 1: is about nothing in it",
+                ])
+        }
+    }
+
+    /// What people write into files that are read as recordings.
+    @Test func forgedAndTornLinesAreCountedAndHarmNothing() async throws {
+        try await Stage.run { stage in
+            let lines = [
+                #"{"seq":9,"time":"2026-11-20T01:00:00.000000Z","type":"alert","source":"a","about":"a\u001b[2J","condition":"\u202eon","state":"resolved","id":"x","at":"2026-11-20T01:00:00.000000Z","since":"9999-12-31T23:59:59.999999Z","test":"> 1","down_s":1e300,"reason":"until","evidence":{"run":"r","from":0,"to":0}}"#,
+                #"{"seq":10,"time":"2026-11-20T01:00:01.000000Z","type":"alert","source":"a","about":"a","condition":"on","state":"firing","id":"y","at":"0000-01-01T00:00:00.000000Z","since":"0000-01-01T00:00:00.000000Z","worst_value":1e308,"test":"> 1","evidence":{"run":"r","from":9223372036854775807,"to":1}}"#,
+                #"{"seq":11,"time":"2026-11-20T01:00:02.000000Z","type":"alert","source":"a","about":7}"#,
+                #"{"seq":12,"time":"2026-11-20T01:00:03.000000Z","type":"alert","sour"#,
+            ]
+            let feed = Self.recording([0, 2, 0]) + lines.joined(separator: "\n")
+            for format in ["text", "ndjson", "csv"] {
+                let check = try await Self.past(
+                    stage, ["check", "--against", "-", "--same", "--alert", "on: a/x > 1", "--format=\(format)"],
+                    input: Array(feed.utf8))
+                #expect(check.ending == .exited(1))
+                #expect(check.errors.contains("2 lines are no lines of a feed"))
+                #expect(check.errors.contains("\u{241B}[2J) resolved: is not computed"), "\(check.errors)")
+                #expect(check.outputText.split(separator: "\n").count == ["text": 3, "ndjson": 1, "csv": 2][format])
+            }
+        }
+    }
+
+    @Test func whatCannotBeReadIsSaidInASentence() async throws {
+        try await Stage.run { stage in
+            let alert = ["--alert", "> 1"]
+            func errors(_ arguments: [String], _ status: Int32, input: [UInt8]? = nil) async throws -> String {
+                let check = try await Self.past(stage, ["check", "--against"] + arguments, input: input)
+                #expect(check.ending == .exited(status), "\(check.errors)")
+                #expect(check.output.isEmpty)
+                return check.errors
+            }
+            #expect(
+                try await errors(["\(stage.folder)/none"] + alert, 2).hasSuffix("none: No such file or directory\n"))
+            #expect(try await errors([stage.folder] + alert, 2).contains("Is a directory"))
+            #expect(try await errors(["-"] + alert, 1, input: []).hasSuffix("standard input: there is no line in it\n"))
+            let gzip = try await errors(["-"] + alert, 2, input: [0x1F, 0x8B, 0x08, 0x0A])
+            #expect(gzip.contains("zcat FILE | catwatch check --against -"))
+            #expect(
+                try await errors(["-"], 2, input: []).hasPrefix("catwatch: --against: says nothing without an alert"))
+            #expect(try await errors(["-", "--suggest=x"], 1, input: []).hasSuffix("no line has a value of 'x'\n"))
+            let both = try await errors(["-", "--suggest=x", "--same"], 2, input: [])
+            #expect(both.contains("--same: does not go with --suggest"))
+        }
+    }
+
+    @Test func aThresholdIsSuggested() async throws {
+        try await Stage.run { stage in
+            // Two weeks, a value an hour: each day a little peak, four times a larger one.
+            let values = (0..<336).map { hour in hour % 24 == 12 ? (hour / 24 % 4 == 0 ? 90.0 : 50.0) : Double(hour % 5)
+            }
+            let feed = Self.recording(values, step: 3_600)
+            func suggested(_ options: [String]) async throws -> [String] {
+                let check = try await Self.past(
+                    stage, ["check", "--against", "-", "--suggest", "a/x"] + options,
+                    input: Array(feed.utf8))
+                #expect(check.ending == .exited(0), "\(check.errors)")
+                return check.outputText.split(separator: "\n").suffix(2).map(String.init)
+            }
+            #expect(try await suggested(["--per-week=3"])[0] == "a/x >= 90: would have fired 4 times")
+            #expect(try await suggested(["--per-week=10"])[0] == "a/x >= 5: would have fired 14 times")
+            #expect(
+                try await suggested([]) == [
+                    "a/x > 90: would not have fired; a lower limit would have fired more than 1 time",
+                    "a/x < 0: would not have fired; a higher limit would have fired more than 1 time",
+                ])
+        }
+    }
 }

@@ -32,7 +32,7 @@ import Testing
         "Inputs": ["http", "limit", "n", "replay"],
         "Outputs": ["connect", "from", "journal", "n", "replay", "series", "since", "until"],
         "Reactor": ["connect", "listen"],
-        "catwatch": ["count", "duration", "journal", "source", "until"], "Settings": ["source"],
+        "catwatch": ["count", "duration", "journal", "source", "until"], "Settings": ["alerts", "source"],
         "Terminal": [
             "alert", "connect", "help", "history", "n", "name", "next", "output", "pause", "series", "source", "speed",
             "summary",

@@ -47,6 +47,8 @@ package struct Alert: Sendable, Equatable {
     package var value: Double?
     /// The value that decided, if it is another; cut.
     package var text: String?
+    /// The value that is furthest beyond the limit since the tests hold; nil if values have no order.
+    package var worst: Double?
     /// The condition as written, without its name.
     package var test: String
     package var note: String?
@@ -58,13 +60,14 @@ package struct Alert: Sendable, Equatable {
     // Bound: name, test, note and what an alert is about | 4,096 bytes each | cut
     package init(
         about: String, condition: String, state: State, id: String, at: Timestamp, since: Timestamp,
-        severity: String? = nil, value: Double? = nil, text: String? = nil, test: String, note: String? = nil,
+        severity: String? = nil, value: Double? = nil, text: String? = nil, worst: Double? = nil, test: String,
+        note: String? = nil,
         down: Duration? = nil, reason: Reason? = nil, evidence: Evidence
     ) {
         self.about = LineEncoder.cut(about)
         self.condition = LineEncoder.cut(condition)
         (self.state, self.id, self.at, self.since, self.severity) = (state, id, at, since, severity)
-        (self.value, self.text) = (value, text)
+        (self.value, self.text, self.worst) = (value, text, worst)
         self.test = LineEncoder.cut(test)
         self.note = note.map { LineEncoder.cut($0) }
         (self.down, self.reason, self.evidence) = (down, reason, evidence)

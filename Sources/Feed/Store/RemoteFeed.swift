@@ -1,4 +1,4 @@
-internal import Reactor
+package import Reactor
 
 /// A line of another agent, decoded and in its original bytes, without its newline.
 package struct RelayedLine: Sendable {
@@ -17,6 +17,13 @@ package enum RecordedLine {
     case plain(PlainLine, UnsafeBufferPointer<UInt8>)
     /// Boxed, because it is large and often moved.
     indirect case other(RelayedLine)
+
+    package var time: Timestamp {
+        switch self {
+        case .plain(let line, _): line.time
+        case .other(let relayed): relayed.line.time
+        }
+    }
 }
 
 /// The agent whose feed is relayed: what its lines say of itself, and how they get into the tables, which are the same as
@@ -51,7 +58,9 @@ struct RemoteFeed: Sendable {
     /// Whether the connection to it is open.
     var isConnected: Bool
     /// The source, series and endpoint of plain lines, by their names.
-    private var names = PlainNames()
+    private var names = PlainNames<PlainMeaning>()
+    /// How many series were removed when they were learnt: indices are reused.
+    private var removals = 0
 
     /// - Parameters:
     ///   - mostAgents: the most agents to track, if it is a hub.
@@ -161,7 +170,7 @@ struct RemoteFeed: Sendable {
     /// Applies a numbered line.
     ///
     /// - Returns: the meaning of its names, for plain lines with the same names.
-    private mutating func apply(_ line: Line, _ sequence: Int, to tables: inout FeedTables) -> PlainNames.Meaning? {
+    private mutating func apply(_ line: Line, _ sequence: Int, to tables: inout FeedTables) -> PlainMeaning? {
         let time = line.time
         let isCounted = sequence > asOf
         switch line.body {
@@ -169,7 +178,7 @@ struct RemoteFeed: Sendable {
             tables.counts.data += 1
             if data.valuePointer != nil { (tables.newestReport, tables.newestPointer) = (sequence, sequence) }
             guard let source = tables.remoteSource(line.source, at: time) else { return nil }
-            var meaning = PlainNames.Meaning(source: source)
+            var meaning = PlainMeaning(source: source)
             // A name that does not start with its source's is from no agent.
             let name = SeriesName(data.series, of: tables.sources.name(of: source.index))
             let index = tables.seriesIndex(source, data.value == nil ? .text : .data, name)
@@ -187,7 +196,7 @@ struct RemoteFeed: Sendable {
             let endpoint = LineEncoder.cut(sample.endpoint)
             tables.updateEndpoint(endpoint, of: source) { _ in }
             let index = tables.seriesIndex(source, .latency, .own)
-            let meaning = PlainNames.Meaning(
+            let meaning = PlainMeaning(
                 source: source, series: index, endpoint: tables.endpointTable.index(of: endpoint, source: source.index),
                 isConfirmation: sample.status == 304, isRefused: index == nil)
             apply(sample.ms, .latency, meaning, time, sequence, to: &tables)
@@ -248,7 +257,11 @@ struct RemoteFeed: Sendable {
             advance(to: line.time, onlyForward: false)
         } else {
             let names = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[line.names]))
-            guard let meaning = self.names.meaning(of: names, in: tables.series),
+            if tables.series.removals != removals {
+                removals = tables.series.removals
+                self.names.removeAll()
+            }
+            guard let meaning = self.names.meaning(of: names),
                 (line.value == nil ? meaning.text : meaning.series) != nil || meaning.isRefused
             else { return false }
             advance(to: line.time, onlyForward: line.kind == .data)
@@ -263,7 +276,7 @@ struct RemoteFeed: Sendable {
     /// Applies an event or an answer.
     @inline(__always)
     private mutating func apply(
-        _ value: Double?, _ kind: PlainLine.Kind, _ meaning: PlainNames.Meaning, _ time: Timestamp, _ sequence: Int,
+        _ value: Double?, _ kind: PlainLine.Kind, _ meaning: PlainMeaning, _ time: Timestamp, _ sequence: Int,
         to tables: inout FeedTables, hasWord: Bool = false
     ) {
         if let index = value == nil ? meaning.text : meaning.series {
@@ -335,68 +348,17 @@ struct RemoteFeed: Sendable {
     }
 }
 
-/// Maps the names in plain lines to their meaning, so that lines with known names need no decoding.
-struct PlainNames: Sendable {
-    struct Meaning: Sendable {
-        var source: SourceID
-        /// Nil when there is none yet, or it was refused.
-        var series: Int?
-        /// The series of lines without a value; nil likewise.
-        var text: Int?
-        /// The endpoint's index in a latency line; nil likewise.
-        var endpoint: Int?
-        /// Whether it is a latency line with the status that nothing has changed.
-        var isConfirmation = false
-        /// Whether there is no room for the series.
-        var isRefused = false
-    }
-
-    // Series and endpoints relayed without decoding: 4,096, names of 1 KiB; others decoded line by line.
-    private static let most = 4_096
-    private static let longest = 1_024
-
-    private var entries: [(names: [UInt8], meaning: Meaning)] = []
-    private var indices: [UInt64: Int] = [:]
-    private var newest = -1
-    private var removals = 0
-    private let hash = KeyHash(seed: (.random(in: 0...(.max)), .random(in: 0...(.max))))
-
-    /// The meaning of names, as long as no series was removed since they were learnt: indices are reused.
-    @inline(__always)
-    mutating func meaning(of names: UnsafeRawBufferPointer, in series: borrowing SeriesTable) -> Meaning? {
-        if series.removals != removals {
-            removals = series.removals
-            removeAll()
-        }
-        if newest >= 0, isEntry(newest, named: names) { return entries[newest].meaning }
-        guard names.count <= Self.longest, let index = indices[hash(names, source: 0)], isEntry(index, named: names)
-        else { return nil }
-        newest = index
-        return entries[index].meaning
-    }
-
-    @inline(__always)
-    private func isEntry(_ index: Int, named names: UnsafeRawBufferPointer) -> Bool {
-        guard entries[index].names.count == names.count else { return false }
-        return entries[index].names.withUnsafeBytes { KeyHash.areEqual($0, names) }
-    }
-
-    mutating func learn(_ names: UnsafeRawBufferPointer, _ meaning: Meaning) {
-        guard names.count <= Self.longest else { return }
-        let key = hash(names, source: 0)
-        if let index = indices[key] {
-            // On a collision, the earlier names stay.
-            if isEntry(index, named: names) { entries[index].meaning = meaning }
-            return
-        }
-        guard entries.count < Self.most else { return }
-        indices[key] = entries.count
-        entries.append((Array(names), meaning))
-    }
-
-    mutating func removeAll() {
-        entries.removeAll(keepingCapacity: true)
-        indices.removeAll(keepingCapacity: true)
-        newest = -1
-    }
+/// What the names in a plain line mean: the series and the endpoint that such lines are about.
+struct PlainMeaning: Sendable {
+    var source: SourceID
+    /// Nil when there is none yet, or it was refused.
+    var series: Int?
+    /// The series of lines without a value; nil likewise.
+    var text: Int?
+    /// The endpoint's index in a latency line; nil likewise.
+    var endpoint: Int?
+    /// Whether it is a latency line with the status that nothing has changed.
+    var isConfirmation = false
+    /// Whether there is no room for the series.
+    var isRefused = false
 }

@@ -95,13 +95,6 @@ final class Playback: @unchecked Sendable {
 }
 
 extension RecordedLine {
-    var time: Timestamp {
-        switch self {
-        case .plain(let line, _): line.time
-        case .other(let relayed): relayed.line.time
-        }
-    }
-
     /// The time in the recording at which the line came.
     ///
     /// - Parameter position: the time reached before it.

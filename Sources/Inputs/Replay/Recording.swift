@@ -8,6 +8,16 @@ final class Recording {
     enum Oddity {
         case journal
         case compressed(with: String)
+
+        /// A sentence.
+        ///
+        /// - Parameter command: what reads it from standard input.
+        func text(_ command: String) -> String {
+            switch self {
+            case .journal: "a journal is read from its file, as its pages are not in order"
+            case .compressed(let tool): "it is compressed: \(tool) FILE | \(command)"
+            }
+        }
     }
 
     // A line of a recording: 1 MiB; left out, counted, reported at the end.
@@ -50,6 +60,20 @@ final class Recording {
 
     /// Whether all lines are before the requested time.
     var isTooOld: Bool { from != nil && isAtEnd }
+
+    /// What was wrong with its lines, a sentence each.
+    ///
+    /// - Parameter isEmpty: whether a journal has no line of the requested time.
+    func faults(isEmpty: Bool) -> [String] {
+        var texts: [String] = []
+        if badLines > 0 {
+            let count = badLines == 1 ? "a line is no line" : "\(badLines) lines are no lines"
+            let first = Sanitizer.visible(firstFault, limit: 300)
+            texts.append("\(count) of a feed\(badLines == 1 ? ": " : ", the first of them ")\(first)")
+        }
+        if isEmpty || isTooOld { texts.append("there is no line of that time or later") }
+        return texts
+    }
 
     /// Reads once from a stream, when there are no more lines.
     func fill(from stream: any ByteStream) throws(SystemError) -> Int? { try buffer.fill(from: stream) }

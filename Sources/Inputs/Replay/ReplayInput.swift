@@ -124,18 +124,8 @@ package actor ReplayInput {
 
     /// Reports everything that was wrong.
     private func report(_ recording: Recording, isEmpty: Bool) async {
-        switch recording.oddity {
-        case .journal: return await fail("a journal is read from its file, as its pages are not in order")
-        case .compressed(let tool): return await fail("it is compressed: \(tool) FILE | catwatch --replay -")
-        case nil: break
-        }
-        if recording.badLines > 0 {
-            let count = recording.badLines == 1 ? "a line is no line" : "\(recording.badLines) lines are no lines"
-            let first = Sanitizer.visible(recording.firstFault, limit: 300)
-            await tell(
-                "\(name): \(count) of a feed\(recording.badLines == 1 ? ": " : ", the first of them ")\(first)", false)
-        }
-        if isEmpty || recording.isTooOld { await tell("\(name): there is no line of that time or later", false) }
+        if let oddity = recording.oddity { return await fail(oddity.text("catwatch --replay -")) }
+        for text in recording.faults(isEmpty: isEmpty) { await tell("\(name): \(text)", false) }
         if clock.leaps > 0 {
             let most = "\(Int(clock.longestLeap.seconds / 3_600)) h"
             await tell(

@@ -128,7 +128,7 @@ const readers = {
     lost: m => ({ from: m.from, to: m.to, run: m.origin_run ?? null }),
     alert: m => ({
         about: m.about, condition: m.condition, state: m.state, id: m.id, at: parseTime(m.at), since: parseTime(m.since),
-        severity: m.severity ?? null, value: m.value ?? null, text: m.text ?? null, test: m.test, note: m.note ?? null,
+        severity: m.severity ?? null, value: m.value ?? null, text: m.text ?? null, worst: m.worst_value ?? null, test: m.test, note: m.note ?? null,
         down: duration(m.down_s, 1e6), reason: m.reason ?? null,
     }),
     clock: m => ({ step: m.step_s, slept: duration(m.slept_s, 1e6) }),

@@ -72,6 +72,11 @@ extension Command {
         try options.placing { () throws(UsageError) in try check(options, environment: environment) }
         options.serveNothingOnce()
         guard line.word == .check else { return .watch(options) }
+        for row: any Setting in [SettingTable.rows.since, SettingTable.rows.format] where options[\.against] == nil {
+            if options.values.isSaid(row) {
+                throw UsageError("says nothing without \(SettingTable.rows.against.flag)", option: row.flag)
+            }
+        }
         for path in options.feeds.files {
             guard let text = try? load(path), let configuration = try? Configuration.read(text),
                 configuration.namesSources
@@ -184,6 +189,20 @@ extension Command {
             ),
             ([rows.limit], beside(rows.summary, "it counts all that is chosen"), summary),
             ([rows.format], beside(rows.summary, "a table is text"), summary),
+            (
+                [rows.follow, rows.reverse, rows.limit, rows.logTypes, rows.logSeries, rows.summary],
+                beside(rows.logAlerts, "it is a table of alerts, in the order in which they end"), options[\.logAlerts]
+            ),
+            ([rows.same, rows.suggest], without(rows.against), options[\.against] == nil),
+            ([rows.perWeek], without(rows.suggest), options[\.suggest] == nil),
+            (
+                [rows.same], beside(rows.suggest, "it suggests a condition, and looks at none"),
+                options[\.suggest] != nil
+            ),
+            (
+                [rows.online, rows.explain], beside(rows.against, "it looks at a recording, and asks nobody"),
+                options[\.against] != nil
+            ),
             ([rows.reverse], beside(rows.follow, "what comes is the newest"), follow),
             ([rows.until], beside(rows.follow, "it has no end"), follow),
         ]

@@ -57,6 +57,9 @@ package struct Options: Sendable, Equatable {
         values.remove(SettingTable.rows.http)
     }
 
+    /// The format of alerts, a table unless somebody says another.
+    package var alertFormat: LogFormat { values.isSaid(SettingTable.rows.format) ? self[\.format] : .text }
+
     /// How much is printed on stderr.
     package enum Verbosity: Int, Sendable, Comparable {
         /// Errors that end the program.

@@ -412,7 +412,7 @@ package struct SettingTable: Sendable {
         "since", Types.time,
         option: .init(
             nil, .log, "from then on: RFC 3339, a date, -1h, today, yesterday", argument: "TIME",
-            effect: .with([.log, .wait])))
+            effect: .with([.log, .wait, .check])))
     package let until = SettingKey(
         "until", Types.time, option: .init(nil, .log, "up to then, which is not included", argument: "TIME"))
     package let logTypes = SettingKey(
@@ -432,7 +432,12 @@ package struct SettingTable: Sendable {
         "follow", Types.flag, absent: false, option: .init("f", .log, "go on with what comes"))
     package let format = SettingKey(
         "format", Types.words(LogFormat.allCases), initial: .ndjson,
-        option: .init(nil, .log, "ndjson, csv or text (ndjson)", argument: "FORMAT"))
+        option: .init(
+            nil, .log, "ndjson, csv or text (ndjson; of alerts text)", argument: "FORMAT",
+            effect: .with([.log, .check])))
+    package let logAlerts = SettingKey(
+        "log_alerts", Types.flag, absent: false,
+        option: .init(nil, .log, "a table of alerts: when, how long, by which value", long: "alerts"))
     package let summary = SettingKey(
         "summary", Types.flag, absent: false,
         option: .init(nil, .log, "a table of sources; with fibonacci: of all runs", effect: .with([.log, .fibonacci])))
@@ -474,6 +479,25 @@ package struct SettingTable: Sendable {
         option: .init(
             nil, .program, "tell when this begins to hold, and when it ends; repeatable", argument: "LINE",
             repeats: .lines, effect: .with([nil, .check])))
+    package let against = SettingKey(
+        "against", Types.path,
+        option: .init(
+            nil, .program, "with check: which alerts a journal or a recording comes to", argument: "FILE",
+            effect: .with([.check])))
+    package let same = SettingKey(
+        "same", Types.flag, absent: false,
+        option: .init(
+            nil, .program, "with --against: status 1 if these are not the recorded ones", effect: .with([.check])))
+    package let suggest = SettingKey(
+        "suggest", Types.text("the series"),
+        option: .init(
+            nil, .program, "with --against: a threshold for a series' values", argument: "SERIES",
+            effect: .with([.check])))
+    package let perWeek = SettingKey(
+        "per_week", Types.integer(1...1_000), initial: 1,
+        option: .init(
+            nil, .program, "with --suggest: how often it may fire in a week (1)", argument: "N", effect: .with([.check])
+        ))
     package let online = SettingKey(
         "online", Types.flag, absent: false,
         option: .init(nil, .program, "with check: ask every source once, show what comes", effect: .with([.check])))

@@ -29,15 +29,15 @@ extension JournalRows {
     /// Passes rows with these row ids to `body`, piece by piece: each is a read transaction of its own.
     ///
     /// - Parameters:
-    ///   - isReversed: whether the newest come first.
+    ///   - isReversed, onlyAlerts: see `rows`.
     ///   - body: returns false to end the piece.
     ///   - piece: gets the row id of the last row of each piece; returns false to end.
     func pieces(
-        in rowIDs: ClosedRange<JournalPlace>, isReversed: Bool = false, _ body: (Row) throws(JournalFault) -> Bool,
-        piece: (JournalPlace) throws -> Bool
+        in rowIDs: ClosedRange<JournalPlace>, isReversed: Bool = false, onlyAlerts: Bool = false,
+        _ body: (Row) throws(JournalFault) -> Bool, piece: (JournalPlace) throws -> Bool
     ) throws {
         var rest = rowIDs
-        while let last = try rows(in: rest, isReversed: isReversed, body), try piece(last) {
+        while let last = try rows(in: rest, isReversed: isReversed, onlyAlerts: onlyAlerts, body), try piece(last) {
             guard last != (isReversed ? rowIDs.lowerBound : rowIDs.upperBound) else { return }
             rest = isReversed ? rowIDs.lowerBound...last.previous : last.next...rowIDs.upperBound
         }

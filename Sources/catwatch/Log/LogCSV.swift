@@ -12,7 +12,7 @@ enum LogCSV {
             LineWriter.bytes(atMost: LineWriter.mostNumber) { $0.number(number) }
         }
         let cells = [
-            text(run), "\(sequence)", LogText.utc(row.time), text(row.type), text(row.source), text(row.series),
+            text(run), "\(sequence)", row.time.text, text(row.type), text(row.source), text(row.series),
             String(decoding: value ?? [], as: UTF8.self), text(LogText.message(of: row) ?? ""),
         ]
         return cells.joined(separator: ",")

@@ -53,6 +53,7 @@ struct LogCommand {
     func run() -> Int32 {
         JournalReading.status(of: journal, complain: complain) {
             defer { bar?.end() }
+            if options[\.logAlerts] { return try printAlerts() }
             return try options[\.summary] ? summarise() : print()
         }
     }
@@ -261,5 +262,33 @@ struct LogCommand {
         guard summary.lines > 0 else { return 1 }
         try Descriptor.write(SummaryTable.text(summary), to: output)
         return 0
+    }
+
+    // MARK: Alerts
+
+    /// Prints the episodes of alerts that are over, then those that fire.
+    private func printAlerts() throws -> Int32 {
+        let scan = try JournalRows(path: journal)
+        var printer = EpisodePrinter(options.alertFormat, isTerminal: isTerminal)
+        var (episodes, isEmpty) = (Episodes(), true)
+        func print(_ episode: Episode) { (_, isEmpty) = (printer.add(episode), false) }
+        if let newest = try Self.newest(in: scan),
+            let rowIDs = try scan.rowIDs(from: filter.from, until: filter.until)?.clamped(to: .first...newest)
+        {
+            try scan.pieces(in: rowIDs, onlyAlerts: true) { row in
+                guard filter.admits(row), let line = try? LineDecoder.decode(Array(row.line)[...]),
+                    case .alert(let alert) = line.body
+                else { return true }
+                if let ended = episodes.add(alert, of: line.source ?? "", agent: line.agent) { print(ended) }
+                return printer.count < Self.pieceSize
+            } piece: { last in
+                try Descriptor.write(printer.take(), to: output)
+                return last < .last
+            }
+        }
+        for episode in episodes.firing { print(episode) }
+        try Descriptor.write(printer.take(), to: output)
+        if episodes.leftOut > 0 { notice("\(episodes.leftOut) alerts were left out: too many fire at once") }
+        return isEmpty ? 1 : 0
     }
 }

@@ -20,18 +20,9 @@ enum LogText {
     }
 
     /// `2026-11-22 09:25:34.123`
-    private static func here(_ time: Timestamp) -> String {
-        let text = utc(time + .seconds(LocalTime.offset(at: time)))
+    static func here(_ time: Timestamp) -> String {
+        let text = (time + .seconds(LocalTime.offset(at: time))).text
         return text.prefix(10) + " " + text.dropFirst(11).prefix(12)
-    }
-
-    /// The time in UTC, as lines write it.
-    static func utc(_ time: Timestamp) -> String {
-        let quoted = LineWriter.bytes(atMost: 29) { writer in
-            var text = TimestampText()
-            text.write(time, to: &writer)
-        }
-        return String(decoding: quoted.dropFirst().dropLast(), as: UTF8.self)
     }
 
     /// The text of an event, or the message of a failure; nil for other lines.

@@ -77,8 +77,9 @@ extension Alert {
             about: try members.string(.about), condition: try members.string(.condition), state: state,
             id: try members.string(.id), at: try members.time(.at), since: try members.time(.since),
             severity: try members.stringIfAny(.severity), value: try members.doubleIfAny(.value),
-            text: try members.stringIfAny(.text), test: try members.string(.test),
-            note: try members.stringIfAny(.note), down: try members.durationIfAny(.downS, unit: second),
+            text: try members.stringIfAny(.text), worst: try members.doubleIfAny(.worstValue),
+            test: try members.string(.test), note: try members.stringIfAny(.note),
+            down: try members.durationIfAny(.downS, unit: second),
             reason: try members.stringIfAny(.reason).flatMap { Reason(rawValue: $0) }, evidence: evidence)
     }
 }

@@ -105,11 +105,18 @@ extension Alert: LineBody {
         writer.string("severity", severity)
         writer.number("value", value)
         writer.string("text", text)
+        writer.number("worst_value", worst)
         writer.string("test", test)
         writer.string("note", note)
         writer.number("down_s", down?.seconds)
         writer.string("reason", reason?.rawValue)
-        writer.object("evidence") {
+        writer.evidence(evidence)
+    }
+}
+
+extension LineWriter {
+    mutating func evidence(_ evidence: Alert.Evidence) {
+        object("evidence") {
             $0.string("run", evidence.run)
             $0.integer("from", evidence.from)
             $0.integer("to", evidence.to)

@@ -71,3 +71,14 @@ package struct TimestampText: Sendable {
         return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
     }
 }
+
+extension Timestamp {
+    /// The time in UTC, as lines write it.
+    package var text: String {
+        let quoted = LineWriter.bytes(atMost: 29) { writer in
+            var text = TimestampText()
+            text.write(self, to: &writer)
+        }
+        return String(decoding: quoted.dropFirst().dropLast(), as: UTF8.self)
+    }
+}

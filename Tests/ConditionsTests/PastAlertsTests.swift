@@ -1,0 +1,129 @@
+import Conditions
+import Reactor
+import TestSupport
+import Testing
+
+@testable import Feed
+
+/// What a recording comes to, against what was told while it was made.
+@Suite(.limited) struct PastAlertsTests {
+    /// The lines of a stage as those of a recording, with a `hello` and `stats` for each run.
+    static func recording(_ stage: borrowing AlertStage, _ sources: [SourceDescription]) -> [[UInt8]] {
+        var tables = FeedState()
+        for source in sources { _ = tables.register(source, at: AlertStage.start) }
+        var (lines, run): ([[UInt8]], String?) = ([], nil)
+        for recorded in stage.journal {
+            if recorded.run != run, let started = stage.starts[recorded.run] {
+                run = recorded.run
+                let identity = AgentIdentity(run: recorded.run, version: "1", started: started)
+                lines.append(
+                    ControlLine.hello(
+                        time: started, identity: identity, isFiltered: false, interval: .seconds(10),
+                        history: .seconds(120), firstSequence: 1, nextSequence: 1))
+                lines.append(
+                    ControlLine.stats(time: started, asOf: 0, endpoints: [], sources: tables.tables.statuses))
+            }
+            lines.append(recorded.bytes)
+        }
+        return lines
+    }
+
+    static func read(_ lines: [[UInt8]], _ body: (RecordedLine, Line?) throws -> Void) rethrows {
+        for line in lines {
+            try line.withUnsafeBufferPointer { bytes in
+                if let plain = PlainLine(bytes) { return try body(.plain(plain, bytes), nil) }
+                guard let decoded = try? LineDecoder.decode(Bytes(bytes)) else { return }
+                try body(.other(RelayedLine(decoded, bytes: Bytes(bytes))), decoded)
+            }
+        }
+    }
+
+    private static func compare(_ lines: [[UInt8]], _ rules: [AlertRule]) -> AlertComparison {
+        var (past, comparison) = (PastAlerts(rules), AlertComparison())
+        read(lines) { line, decoded in
+            if case .hello? = decoded?.body { comparison.beginRun() }
+            past.apply(line)
+            if case .alert(let alert)? = decoded?.body { comparison.add(recorded: alert) }
+            while let (_, alert) = past.nextAlert() { comparison.add(computed: alert) }
+        }
+        comparison.finish()
+        return comparison
+    }
+
+    @Test func aJournalComesToTheAlertsThatItHas() throws {
+        let rules = try AlertTwinTests.lines.map { try AlertStage.rule($0) }
+        var restarts = 0
+        for round in 0..<LongRun.rounds(short: 50, long: 2_000) {
+            var random = SeededGenerator(seed: UInt64(12_100 + round))
+            var stage = AlertStage(rules, sources: AlertTwinTests.sources)
+            stage.restart(at: 0)
+            for _ in 0..<4 {
+                AlertTwinTests.play(&stage, &random, steps: 25)
+                guard random.next() % 3 > 0 else { continue }
+                stage.restart(at: stage.seconds + Double(random.next() % 60))
+                restarts += 1
+            }
+            let comparison = Self.compare(Self.recording(stage, AlertTwinTests.sources), rules)
+            #expect(comparison.differences == [], "seed \(random.seed)")
+            #expect(comparison.same == stage.alerts.count, "seed \(random.seed)")
+        }
+        #expect(restarts > 50)
+    }
+
+    @Test func oneThatIsForgedOrMissingIsFound() throws {
+        let rules = try AlertTwinTests.lines.map { try AlertStage.rule($0) }
+        var random = SeededGenerator(seed: 13_100)
+        var stage = AlertStage(rules, sources: AlertTwinTests.sources)
+        stage.restart(at: 0)
+        AlertTwinTests.play(&stage, &random, steps: 150)
+        let lines = Self.recording(stage, AlertTwinTests.sources)
+        let places = lines.indices.filter { lines[$0].starts(with: Array(#"{"seq""#.utf8)) && isAlert(lines[$0]) }
+        #expect(places.count > 10)
+        for place in places.prefix(20) {
+            var cut = lines
+            cut.remove(at: place)
+            #expect(Self.compare(cut, rules).count == 1, "\(place)")
+            let text = String(decoding: lines[place], as: UTF8.self)
+            for (old, new) in [(#""since":"2"#, #""since":"1"#), (#""at":"2"#, #""at":"1"#), (#""id":""#, #""id":"0"#)]
+            {
+                var forged = lines
+                forged[place] = Array(text.replacing(old, with: new).utf8)
+                #expect(Self.compare(forged, rules).count > 0, "\(new) in \(text)")
+            }
+        }
+    }
+
+    private func isAlert(_ line: [UInt8]) -> Bool {
+        if case .alert? = try? LineDecoder.decode(line[...]).body { true } else { false }
+    }
+
+    @Test func aRuleKnowsWhetherItIsAboutAnything() throws {
+        var stage = try AlertStage("a > 5")
+        stage.value("a", at: 1, 7)
+        var past = PastAlerts(try ["a > 5", "b > 5", "a/x > 5"].map { try AlertStage.rule($0) })
+        Self.read(Self.recording(stage, [SourceDescription(name: "a")])) { line, _ in past.apply(line) }
+        #expect((0..<3).map { past.hasSubject($0) } == [true, false, false])
+    }
+
+    @Test func theWorstValueOutlivesARestart() throws {
+        var stage = try AlertStage("a > 5", sources: [SourceDescription(name: "a")])
+        stage.value("a", at: 1, 7)
+        stage.value("a", at: 2, 30)
+        stage.restart(at: 10, reading: .seconds(1))
+        stage.value("a", at: 11, 8)
+        stage.value("a", at: 12, 1)
+        #expect(stage.alerts.map(\.worst) == [7, 8])
+        // What is told is all that a restart knows, unless it reads the lines.
+        var other = try AlertStage("a > 5", sources: [SourceDescription(name: "a")])
+        other.value("a", at: 1, 7)
+        other.value("a", at: 2, 30)
+        other.restart(at: 3)
+        other.value("a", at: 4, 1)
+        #expect(other.alerts.map(\.worst) == [7, 30])
+        // Less is worse where less is wanted.
+        var low = try AlertStage("a < 5")
+        for (second, value) in [4.0, 2, 3, 9].enumerated() { low.value("a", at: Double(second), value) }
+        #expect(low.alerts.map(\.worst) == [4, 2])
+        #expect(low.alerts.last?.evidence.worst == 3)
+    }
+}
