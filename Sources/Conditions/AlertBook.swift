@@ -174,17 +174,17 @@ package struct AlertBook: LineWatcher {
         _ = count(Key(condition: Board.Name(alert.condition), about: Board.Name(alert.about)), since: alert.since)
     }
 
-    /// When a line counts; nil if it says nothing of the time.
+    /// When a line counts; nil if it says nothing of the time. An event of our own is at most a window ahead of the clock.
     private mutating func time(of line: Line) -> Timestamp? {
         guard line.seq != nil else { return nil }
-        let isData = if case .data = line.body { true } else { false }
-        guard isData || line.agent != nil else {
-            ownTime = line.time - offset
-            return ownTime
+        let time = line.time - offset
+        guard let agent = line.agent else {
+            if case .data = line.body {} else { ownTime = time }
+            return time
         }
-        // An event may say that it is from later, and an agent's clock may be anything.
-        let time = line.time - offset - (line.isForwarded ? line.agent.flatMap { skews[$0] } ?? .zero : .zero)
-        return ownTime.map { min(time, $0 + interval) } ?? time
+        // An agent's clock may be anything.
+        let itsTime = line.isForwarded ? time - (skews[agent] ?? .zero) : time
+        return ownTime.map { min(itsTime, $0 + interval) } ?? itsTime
     }
 
     // MARK: Time

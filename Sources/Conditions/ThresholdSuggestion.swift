@@ -104,14 +104,15 @@ package struct ThresholdSuggestion: Sendable {
         return found
     }
 
-    /// The number with the fewest digits in an interval.
+    /// The number with the fewest digits in an interval, near its middle.
     static func shortest(above low: Double, upTo high: Double) -> Double {
         if low < 0, high >= 0 { return 0 }
+        let middle = low / 2 + high / 2
         // From a power of ten beyond both on, a digit more each time.
         let magnitude = Int((Double(max(abs(low), abs(high)).exponent) * 0.301_03).rounded(.down)) + 1
         for exponent in (magnitude - 16...magnitude).reversed() {
             // Read, as a product with a power of ten would not be exact.
-            guard let step = Double("1e\(exponent)"), let count = Int64(exactly: (high / step).rounded(.down)),
+            guard let step = Double("1e\(exponent)"), let count = Int64(exactly: (middle / step).rounded()),
                 let candidate = Double("\(count)e\(exponent)"), candidate > low, candidate <= high
             else { continue }
             return candidate

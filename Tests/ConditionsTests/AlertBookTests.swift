@@ -632,6 +632,19 @@ import Testing
         #expect(book.takeAlerts().map(\.alert.about) == ["x.a"])
     }
 
+    /// Without values there are no windows, and without those no line of the feed's own for long.
+    @Test func anEventCountsWhenItCameAlsoIfNothingElseTellsOfTheTime() throws {
+        let rule = try AlertStage.rule(#"a text = "x" for 2s"#)
+        var book = AlertBook([rule], run: "r", interval: .seconds(1), from: AlertStage.start)
+        for (number, second) in [8, 9, 11].enumerated() {
+            let time = (AlertStage.start + .seconds(second)).text
+            let line =
+                #"{"seq":\#(number + 1),"time":"\#(time)","type":"a","source":"a","series":"a","text":"x"}"#
+            book.apply(try LineDecoder.decode(Array(line.utf8)[...]))
+        }
+        #expect(book.takeAlerts().map(\.alert.at) == [AlertStage.start + .seconds(10)])
+    }
+
     // MARK: Kept lines
 
     @Test func aReaderThatComesLateKnowsWhatFires() throws {

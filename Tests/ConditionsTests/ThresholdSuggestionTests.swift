@@ -55,14 +55,15 @@ import Testing
     }
 
     @Test func aLimitHasFewDigits() {
-        #expect(ThresholdSuggestion.shortest(above: 1_011, upTo: 1_234) == 1_200)
-        #expect(ThresholdSuggestion.shortest(above: 0.1, upTo: 0.5) == 0.5)
+        #expect(ThresholdSuggestion.shortest(above: 1_011, upTo: 1_234) == 1_100)
+        #expect(ThresholdSuggestion.shortest(above: 0.1, upTo: 0.5) == 0.3)
         #expect(ThresholdSuggestion.shortest(above: 99, upTo: 101) == 100)
-        #expect(ThresholdSuggestion.shortest(above: -12.5, upTo: -12.3) == -12.3)
+        #expect(ThresholdSuggestion.shortest(above: 1_000, upTo: 1_001) == 1_001)
+        #expect(ThresholdSuggestion.shortest(above: -12.5, upTo: -12.3) == -12.4)
         #expect(ThresholdSuggestion.shortest(above: -1, upTo: 1) == 0)
         #expect(ThresholdSuggestion.shortest(above: 0, upTo: .leastNonzeroMagnitude) == .leastNonzeroMagnitude)
         #expect(ThresholdSuggestion.shortest(above: 1, upTo: 1.0.nextUp) == 1.0.nextUp)
-        #expect(ThresholdSuggestion.shortest(above: 1e308, upTo: .greatestFiniteMagnitude) == 1.7e308)
+        #expect(ThresholdSuggestion.shortest(above: 1e308, upTo: .greatestFiniteMagnitude) == 1.4e308)
     }
 
     @Test func extremeAndManyValuesFit() throws {

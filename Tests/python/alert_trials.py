@@ -244,8 +244,9 @@ def kill(catwatch, folder, rounds, dice):
             agent.collect()
         signals[how.name] += 1
         agents.append(agent)
-    # Behind an error, of which the lines would be read again, `all` would be unknown for a minute.
-    time.sleep(0.4)
+    # Behind an error that came together with values `all` is unknown for a minute, also if the lines are only read again: those of
+    # the history, three windows.
+    time.sleep(4.2)
     with journal_trials.started(catwatch, journal, dice=dice, fed=False, new=Watcher) as agent:
         expected = agent.finish()
     agents.append(agent)

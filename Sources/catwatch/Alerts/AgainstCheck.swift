@@ -229,7 +229,7 @@ actor AgainstCheck {
             return 1
         }
         let span = max(.zero, last - first)
-        let most = max(1, Int((Double(options[\.perWeek]) * span.seconds / Self.week.seconds).rounded(.down)))
+        let most = max(1, Int((Double(options[\.perWeek]) * span.seconds / Self.week.seconds).rounded()))
         var text =
             "\(Sanitizer.visible(series, limit: 200)): \(values.count) value\(values.count == 1 ? "" : "s") in "
             + "\(EpisodePrinter.spoken(span)), \(NumberText.short(range.lowerBound)) to \(NumberText.short(range.upperBound))\n"

@@ -19,9 +19,9 @@ struct EpisodePrinter {
     /// - Parameter names: the alerts that there may be; empty if they are not known.
     init(_ format: LogFormat, isTerminal: Bool, names: [String] = []) {
         (self.format, self.isTerminal) = (format, isTerminal)
-        let width = names.map { Sanitizer.visible($0, limit: Self.longestName).unicodeScalars.count }.max() ?? 16
+        let width = names.map { Sanitizer.visible($0, limit: Self.longestName).unicodeScalars.count }.max() ?? 0
         let names = "began lasted alert about value worst".split(separator: " ").map(String.init)
-        columns = Array(zip(names, [19, -10, max(5, width), 20, -9, -9]))
+        columns = Array(zip(names, [19, -10, max(16, width), 20, -9, -9]))
     }
 
     private static let longestName = 40
