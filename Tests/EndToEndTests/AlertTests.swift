@@ -379,6 +379,47 @@ import Testing
         }
     }
 
+    /// What fired before is left out, unless it still fires then; what conditions look back at counts.
+    @Test func onlyAlertsSinceATimeAreTold() async throws {
+        try await Stage.run { stage in
+            // Above from the seconds 10 to 19, 30 to 49, and 60 on.
+            let values = (0..<70).map { 10...19 ~= $0 || 30...49 ~= $0 || $0 >= 60 ? 9.0 : 1 }
+            let file = try await stage.write(Self.recording(values), to: "feed.ndjson")
+            let options = ["check", "--against", file, "--alert", "on: a/x > 5 for 8s", "--format=csv", "--since"]
+            func began(_ since: Int) async throws -> [String] {
+                let check = try await Self.past(stage, options + [Self.time(since)])
+                #expect(check.ending == .exited(0), "\(check.errors)")
+                let records = check.outputText.utf8.split(separator: 0x0A).dropFirst()
+                return records.map { String(Substring($0).split(separator: ",", omittingEmptySubsequences: false)[7]) }
+            }
+            let (all, later, last) = (try await began(0), try await began(35), try await began(55))
+            #expect(all == [18, 38, 68].map(Self.time))
+            #expect(later == [38, 68].map(Self.time))
+            #expect(last == [68].map(Self.time))
+        }
+    }
+
+    @Test func theLogHasAlertsOfASourceAsRecords() async throws {
+        try await Stage.run { stage in
+            let journal = "\(stage.folder)/j"
+            let agent = try await Self.agent(stage, Self.high + ["--journal", journal])
+            try await Self.feed(agent, 7, 1, 9)
+            try await Self.waitForAlerts(agent, 3)
+            _ = try await Self.end(agent)
+            let log = try await Self.past(stage, ["log", journal, "--alerts", "--format=csv", "--source=stdin"])
+            let records = log.outputText.split(separator: "\r\n").map {
+                $0.split(separator: ",", omittingEmptySubsequences: false)
+            }
+            #expect(records.map(\.count) == [17, 17, 17])
+            #expect(records.first?.first == "condition")
+            #expect(records.dropFirst().map { $0[11] } == ["7", "9"])
+            #expect(records.dropFirst().map { $0[8].isEmpty } == [false, true])
+            let none = try await Self.past(stage, ["log", journal, "--alerts", "--source=other"])
+            #expect(none.ending == .exited(1))
+            #expect(none.output.isEmpty)
+        }
+    }
+
     /// What people write into files that are read as recordings.
     @Test func forgedAndTornLinesAreCountedAndHarmNothing() async throws {
         try await Stage.run { stage in

@@ -36,7 +36,7 @@ package struct RecordingReader {
     ///   - progress: called now and then with the number of bytes read so far.
     package func read(
         command: String, isolation: isolated (any Actor), progress: (_ bytes: Int) -> Void,
-        _ body: (RecordedLine) throws -> Void
+        body: (RecordedLine) throws -> Void
     ) async throws -> Result {
         defer { stream.close() }
         var (result, bytes) = (Result(), 0)

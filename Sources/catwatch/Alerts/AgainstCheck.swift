@@ -88,11 +88,11 @@ actor AgainstCheck {
         let isJournal = stream is JournalStream
         let result = try await RecordingReader(stream, from: from, on: loop).read(
             command: "catwatch check \(SettingTable.rows.against.flag) -", isolation: self,
-            progress: { bytes in bar?.show(isJournal ? lines : bytes, of: total) }
-        ) { line in
-            lines += 1
-            try body(line)
-        }
+            progress: { bytes in bar?.show(isJournal ? lines : bytes, of: total) },
+            body: { line in
+                lines += 1
+                try body(line)
+            })
         bar?.end()
         for text in result.faults { notice(text) }
         if let failure = result.failure { return fail(failure) }
