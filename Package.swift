@@ -164,9 +164,13 @@ let package = Package(
         tests("HTTPServerTests", ["HTTPServer", "Reactor", "TestSupport"], threads: nil),
         tests(
             "WebTests",
-            ["Web", "WebSocket", "HTTPServer", "Outputs", "Inputs", "Journal", "Feed", "Reactor", "TestSupport"],
+            [
+                "Web", "WebSocket", "HTTPServer", "Outputs", "Inputs", "Journal", "Conditions", "Feed", "Reactor",
+                "TestSupport",
+            ],
             threads: [
-                "WebStage.swift", "WebServerTests.swift", "FeedHandlerTests.swift", "MetricsStage.swift", "Metrics",
+                "WebStage.swift", "WebServerTests.swift", "FeedHandlerTests.swift", "AlertsHandlerTests.swift",
+                "MetricsStage.swift", "Metrics",
             ]),
         tests("CatAPITests", ["CatAPI", "HTTPServer", "Reactor", "WebSocket", "TestSupport"]),
         tests(

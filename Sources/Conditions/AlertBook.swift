@@ -7,6 +7,7 @@ package import Reactor
 /// lasts from the line that says `firing` to the one that says `resolved`.
 package struct AlertBook: LineWatcher {
     package let rules: [AlertRule]
+    package let conditions: [String]
     private let interval: Duration
     private let run: String
     private var board: ConditionBoard
@@ -68,6 +69,7 @@ package struct AlertBook: LineWatcher {
     ///   - start: when watching begins; nil if lines of the past come first.
     package init(_ rules: [AlertRule], run: String, interval: Duration, from start: Timestamp?) {
         (self.rules, self.run, self.interval) = (rules, run, interval)
+        self.conditions = rules.map(\.name)
         var conditions: [Condition] = []
         var places: [Board.Name: (rule: Int, conditions: Range<Int>)] = [:]
         var ruleOfCondition: [Int] = []

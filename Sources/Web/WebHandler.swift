@@ -62,6 +62,7 @@ struct WebRoutes {
         add("/config", ConfigHandler(context: context))
         add("/demo/", DemoHandler(context: context))
         add("/metrics", MetricsHandler(context))
+        add("/alerts", AlertsHandler(context))
         add("/healthz", HealthHandler.alive(context))
         add("/readyz", HealthHandler.ready(context))
     }

@@ -11,9 +11,9 @@ package struct WebSettings: Sendable, Equatable {
     package var frames: [String] = []
     /// Origins of pictures besides the server's own: `https://…`.
     package var pictures: [String] = []
-    // Series, sources, endpoints and agents in `/metrics`: 1,000 each (`--metrics-series`, up to 10,000); left out and
-    // counted.
-    /// The most series, and the most sources, endpoints and agents, in `/metrics`, each.
+    // Series, sources, endpoints, agents, conditions of alerts and alerts in `/metrics`: 1,000 each (`--metrics-series`, up to
+    // 10,000); left out and counted.
+    /// The most series, and the most sources, endpoints, agents, conditions of alerts and alerts, in `/metrics`, each.
     package var metricsSeries = 1_000
     /// The program's version, as `--version` prints it.
     package var version = ""

@@ -29,6 +29,14 @@ actor Agent {
         /// `catwatch wait` is decided.
         case waited
 
+        /// Whether it may be the regular end of `--once`.
+        var isOfOnce: Bool {
+            switch self {
+            case .frame, .complete, .count, .duration: true
+            default: false
+            }
+        }
+
         /// The reason in the `bye` line.
         var reason: String {
             switch self {
@@ -89,6 +97,8 @@ actor Agent {
     /// The owner of the attached socket, when that is another user.
     private var agentOwner: UInt32?
 
+    /// The exit status when an alert fires in the answers of one round.
+    static let alertStatus: Int32 = 3
     /// How long to wait for stderr at the end.
     private static let noticeTime = Duration.milliseconds(500)
 
@@ -625,6 +635,10 @@ actor Agent {
             status = 1
         case .agentLost: status = 1
         case .signal, .readerGone, .waited: break
+        }
+        // A failure is more: what it leaves out might fire as well.
+        if status == 0, stop.isOfOnce, case .once = stdoutMode, await store.firingAlerts > 0 {
+            status = Self.alertStatus
         }
         await notices.drain(within: Self.noticeTime)
         return status

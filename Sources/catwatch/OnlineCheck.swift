@@ -40,6 +40,8 @@ actor OnlineCheck {
     private static let longestLine = 300
     /// The time that a source gets beyond its own deadline.
     private static let grace = Duration.seconds(5)
+    /// The most time for what comes behind the first event of a source, as a stream may never rest.
+    private static let mostRest = Duration.seconds(2)
 
     init(in platform: Platform) {
         let loop = platform.loop
@@ -57,10 +59,14 @@ actor OnlineCheck {
 
     /// Asks the sources, but no NATS streams; each stops at its first result or at the deadline.
     ///
-    /// - Returns: the report, a line or more for each source and then for each alert, and whether every source
-    ///   delivered something.
-    func run(_ sources: [Source], _ rules: [AlertRule] = []) async -> (report: String, isFine: Bool) {
+    /// - Returns: the report, a line or more for each source and then for each alert, and the exit status: 1 when a source
+    ///   fails or delivers nothing, otherwise 3 when an alert fires.
+    func run(_ sources: [Source], _ rules: [AlertRule] = []) async -> (report: String, status: Int32) {
         alerts = AlertCheck(rules)
+        if !rules.isEmpty {
+            let (run, interval) = await (store.run, store.limits.interval)
+            await store.setWatcher(AlertBook(rules, run: run, interval: interval, from: store.wallTime), from: 1)
+        }
         for source in sources {
             bands.updateValue(source.description.bands, forKey: source.description.name)
         }
@@ -76,6 +82,7 @@ actor OnlineCheck {
             var rest = tried
             while !rest.isEmpty, loop.clock.now < deadline {
                 guard (try? await decided.wait(until: deadline)) != nil else { break }
+                if !rules.isEmpty { try? await waitForRest(until: deadline) }
                 // The others need more time; finished sources are stopped, so that none is asked twice.
                 rest.removeAll { results[$0.description.name]?.isDecided == true }
                 if !rest.isEmpty { await runner.replace(with: rest) }
@@ -84,7 +91,19 @@ actor OnlineCheck {
         }
         let answered = results.filter { $0.value.events > 0 || $0.value.isAnswered }.keys
         let texts = sources.map { text(of: $0) } + [alerts.report(answered: Set(answered))]
-        return (texts.joined(), results.values.allSatisfy { $0.isDecided && $0.failure == nil })
+        let isFine = results.values.allSatisfy { $0.isDecided && $0.failure == nil }
+        return (texts.joined(), !isFine ? 1 : alerts.isFiring ? Agent.alertStatus : 0)
+    }
+
+    /// Waits until nothing comes for a moment: an answer with many items comes in pieces, and then what sets decide.
+    private func waitForRest(until deadline: LoopInstant) async throws(CancellationError) {
+        let end = min(deadline, loop.clock.now.advanced(by: Self.mostRest))
+        var last = 0
+        while case let next = await store.nextSequence, next > last, loop.clock.now < end {
+            last = next
+            try await loop.sleep(for: .milliseconds(25))
+        }
+        try await store.waitForAlerts()
     }
 
     private func text(of source: Source) -> String {
@@ -124,6 +143,7 @@ actor OnlineCheck {
 
     private func handle(_ bytes: Bytes) {
         guard let line = try? LineDecoder.decode(bytes), let name = line.source else { return }
+        if case .alert(let alert) = line.body, line.agent == nil { return alerts.apply(alert) }
         // A line about a source of a fleet's member counts for the source that stands for the member.
         let source = line.agent.map { SourceDescription(agent: $0).name } ?? name
         guard let known = results[source] else { return }
@@ -169,35 +189,36 @@ extension Source {
 extension OnlineCheck {
     /// Asks a plan's sources once and prints the report on stderr.
     ///
-    /// - Returns: the exit status: 1 when a source fails or delivers nothing, or NATS has a problem.
+    /// - Returns: the exit status: 1 when a source fails or delivers nothing, or NATS has a problem; otherwise 3 when an alert
+    ///   fires.
     static func run(_ plan: WatchPlan, in platform: Platform) async throws -> Int32 {
         let demo = try platform.startDemo(plan.options)
         let sources = try plan.sources(demoOrigin: demo?.origin)
         let notices = Notices(on: platform.loop)
-        let isFine = await withTaskGroup(of: Void.self) { group in
+        let status = await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 try? await notices.run { _ throws(SystemError) in try platform.openStandard(STDERR_FILENO) }
             }
             var result = await OnlineCheck(in: platform).run(sources, plan.alerts)
             for case .nats(let source) in sources {
                 let (report, isFine) = NatsCheck.run(source, platform.reader(source.servers))
-                result = (result.report + report, result.isFine && isFine)
+                result = (result.report + report, isFine ? result.status : 1)
             }
             if let settings = plan.options[\.nats] {
                 let name = plan.options[\.agentName] ?? AgentName.of(host: platform.host.name)
                 let (report, isFine) = NatsCheck.run(settings, as: name, platform.broker(settings, name))
-                result = (result.report + report, result.isFine && isFine)
+                result = (result.report + report, isFine ? result.status : 1)
             }
             for piece in pieces(of: result.report) {
                 await notices.say(piece)
                 await notices.drain(within: .seconds(5))
             }
             group.cancelAll()
-            return result.isFine
+            return result.status
         }
         await demo?.stop()
         platform.stopWorkers()
-        return isFine ? 0 : 1
+        return status
     }
 
     /// The lines of a report in pieces that `Notices` takes.

@@ -49,9 +49,9 @@ import Testing
             var parts = SimulatedProcess.Parts()
             parts.makeTransport = { _ in transport }
             let process = SimulatedProcess(on: SimulatedMachine(on: loop), seed: 1, parts: parts)
-            let (report, isFine) = try await process.check(path)
+            let (report, status) = try await process.check(path)
             // Warnings change nothing.
-            #expect(isFine == (bodies["gone"] == nil && bodies["partly"] == nil))
+            #expect((status != 1) == (bodies["gone"] == nil && bodies["partly"] == nil))
             return report
         }
         let lines = text.split(separator: "\n").drop { !$0.hasPrefix("alert ") }
@@ -78,6 +78,7 @@ import Testing
                 alert none: no series yet
                   warning: no series matches 'none: rooms/x > 5'
                 alert status: about sources, not series
+                  fires for 1: rooms
                 alert two: 2 series: rooms/a, rooms/b
                 alert all rooms/* > 5: 4 series: rooms/a, rooms/b, rooms/c, …
                 alert zero*/x > 5: no series yet
@@ -121,8 +122,11 @@ import Testing
         for (number, test) in Self.tests.enumerated() {
             let first = lines.popFirst()
             #expect(first?.hasPrefix("alert n\(number): ") == true, "\(first ?? "none") for \(test.0)")
+            let isFiring = lines.first?.hasPrefix("  fires for 1: rooms") == true
+            if isFiring { lines.removeFirst() }
             let warning = lines.first?.hasPrefix("  ") == true ? lines.popFirst() : nil
             #expect(warning == test.1.map { "  warning: \($0)" }, "\(test.0)")
+            #expect(!isFiring || warning == nil, "\(test.0)")
         }
         #expect(lines.isEmpty)
     }
@@ -143,6 +147,7 @@ import Testing
                 alert a: 1 series: partly/a
                   warning: 'min over 5m > 5' can never hold: there is no value
                 alert partly /s contains "x": 2 series: partly/a, partly/b
+                  fires for 1: partly/a
 
                 """)
     }

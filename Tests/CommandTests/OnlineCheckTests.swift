@@ -34,8 +34,8 @@ import Testing
             var parts = SimulatedProcess.Parts()
             parts.makeTransport = { _ in transport }
             let process = SimulatedProcess(on: SimulatedMachine(on: loop), seed: 1, parts: parts)
-            let (report, isFine) = try await process.check(path)
-            #expect(!isFine && asked.withLock(\.self) == Dictionary(uniqueKeysWithValues: paths.map { ($0, 1) }))
+            let (report, status) = try await process.check(path)
+            #expect(status == 1 && asked.withLock(\.self) == Dictionary(uniqueKeysWithValues: paths.map { ($0, 1) }))
             for name in ["empty", "pages"] {
                 #expect(report.contains("\(name): 0 events (an empty list) in "), "\(report)")
             }

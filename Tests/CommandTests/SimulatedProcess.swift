@@ -166,7 +166,7 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
     }
 
     /// Runs `catwatch check --online` for a configuration file.
-    func check(_ path: String) async throws -> (report: String, isFine: Bool) {
+    func check(_ path: String) async throws -> (report: String, status: Int32) {
         let command = try Command.parse(["-c", path]) { path throws(UsageError) in
             try ConfigFile.find(named: path, environment: [:])
         }

@@ -286,6 +286,63 @@ import Testing
         }
     }
 
+    @Test func programsAskWhatFires() async throws {
+        try await Stage.run { stage in
+            let (socket, token) = ("\(stage.folder)/s", "0123456789abcdef")
+            let secret = try await stage.write(token, to: "token")
+            let agent = try await stage.catwatch(
+                ["-", "-o", "none", "--listen=\(socket)", "--http=127.0.0.1:0", "--http-token-file", secret] + Self.high
+            ) { $0.input = .pipe }
+            var url = ""
+            try await stage.wait(for: "the page's address") {
+                let line = await agent.errorText.split(separator: "\n").first { $0.contains("the page is at") }
+                url = line.map { String($0.split(separator: " ").last ?? "") } ?? ""
+                return !url.isEmpty
+            }
+            let path = "\(url)alerts"
+            @Sendable func ask(_ options: String) async throws -> String {
+                try await Finished(of: stage.bash("curl -s -w '%{http_code}' \(options) '\(path)'")).outputText
+            }
+            for (value, isFiring) in [(7, true), (1, false)] {
+                try await Self.feed(agent, value)
+                var answer = ""
+                try await stage.wait(for: "value \(value)") {
+                    answer = try await ask("-H 'Authorization: Bearer \(token)'")
+                    return answer.contains(#""condition":"high""#) == isFiring
+                }
+                #expect(
+                    answer.hasSuffix(#"],"more_alerts":0}"# + "\n200") && answer.hasPrefix(#"{"run":""#), "\(answer)")
+                for form in ["text", "ndjson", "html"] {
+                    let once = try await stage.finish(["--attach=\(socket)", "--once=\(form)"])
+                    #expect(once.ending == .exited(isFiring ? 3 : 0), "\(form): \(once.errors)")
+                    guard form == "text" else { continue }
+                    #expect(once.outputText.contains("\nalert high: stdin is 7 (> 5), since 20") == isFiring)
+                }
+            }
+            #expect(try await ask("-H 'Authorization: Bearer x'").hasSuffix("401"))
+            #expect(try await ask("-X POST -u x:\(token)").hasSuffix("405"))
+            _ = try await Self.end(agent)
+        }
+    }
+
+    @Test func oneRoundOfAnswersEndsWithThree() async throws {
+        try await Stage.run { stage in
+            let fact = try await stage.url("/fact")
+            for (alert, status) in [
+                ("length >= 0", Int32(2)), ("/length >= 0", 3), ("/length < 0", 0), ("/length >= 0 for 1h", 0),
+            ] {
+                for command in [["--once"], ["check", "--online"]] {
+                    let run = try await stage.finish(command + ["-u", fact, "--alert", "long: \(alert)"])
+                    #expect(run.ending == .exited(status), "\(command) \(alert): \(run.errors)")
+                }
+            }
+            let port = try await stage.closedPort()
+            let gone = ["-u", fact, "-u", "http://127.0.0.1:\(port)/gone", "--alert", "fact /length >= 0"]
+            #expect(try await stage.finish(["check", "--online"] + gone).ending == .exited(1))
+            #expect(try await stage.finish(["--once"] + gone).ending == .exited(3))
+        }
+    }
+
     /// Killed again and again, by Tests/python/alert_trials.py: it says what that is.
     @Test(.enabled(if: Installation.hasPython)) func noAlertIsLostOrToldTwice() async throws {
         try await Stage.run { try await $0.passTrial("alert_trials.py", ["kill"]) }

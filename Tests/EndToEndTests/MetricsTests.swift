@@ -34,7 +34,8 @@ import Testing
     func prometheusAndPromtoolAndPrometheusClientReadThem() async throws {
         try await Stage.run { stage in
             let python = try #require(Installation.python)
-            let url = try await serve(stage, ["--demo", "-p", "all", "-i", "1", "-o", "none"])
+            let options = ["--demo", "-p", "all", "-i", "1", "-o", "none", "--alert", "some: fact >= 0"]
+            let url = try await serve(stage, options)
             try await stage.wait(for: "every source") { try await answer(stage, url + "readyz").status == "200" }
             let reader = "\(Installation.root)/Tests/python/read_metrics.py"
             let run = try await Finished(

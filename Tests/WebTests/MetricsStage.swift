@@ -44,6 +44,17 @@ struct MetricsStage: Sendable {
         await publish(.latency(LatencySample(endpoint: endpoint, status: status, ms: ms)), from: source)
     }
 
+    /// An alert as of the start.
+    static func alert(_ state: Alert.State, _ condition: String, _ about: String) -> Alert {
+        Alert(
+            about: about, condition: condition, state: state, id: "1", at: start, since: start - .milliseconds(250),
+            value: 7, test: "> 5", evidence: Alert.Evidence(run: "r1", from: 1, to: 1))
+    }
+
+    func alert(_ state: Alert.State, _ condition: String, _ about: String, from source: SourceID) async {
+        await publish(.alert(Self.alert(state, condition, about)), from: source)
+    }
+
     /// Lines of another agent, which this one is attached to.
     func relay(_ lines: String...) async throws {
         let relayed = try lines.map { line in

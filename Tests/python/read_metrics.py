@@ -119,10 +119,33 @@ scrape_configs: [{{ job_name: catwatch, static_configs: [{{ targets: ["{target}"
         return float(found[0]["value"][1]) if found else None
 
 
-def questions(root):
+def dashboard(root):
     with open(f"{root}/examples/grafana/catwatch.json", encoding="utf-8") as file:
-        dashboard = json.load(file)
-    for panel in dashboard["panels"]:
+        return json.load(file)
+
+
+def check_dashboard(root, text):
+    """What can be seen without a Grafana: whether panels have their place, and ask the chosen source for metrics that there are."""
+    panels = dashboard(root)["panels"]
+    ids = [panel["id"] for panel in panels]
+    assert len(set(ids)) == len(ids), ids
+    families = set(re.findall(r"^# TYPE (\S+)", text, re.M))
+    cells = set()
+    for panel in panels:
+        place, title = panel["gridPos"], panel["title"]
+        own = {(x, y) for x in range(place["x"], place["x"] + place["w"]) for y in range(place["y"], place["y"] + place["h"])}
+        assert place["x"] + place["w"] <= 24 and not own & cells, f"{title} lies on another panel"
+        cells |= own
+        for part in [panel, *panel["targets"]] if panel["type"] != "row" else []:
+            assert part["datasource"] == {"type": "prometheus", "uid": "${datasource}"}, title
+        for target in panel.get("targets", []):
+            names = set(re.findall(r"catwatch_\w+", target["expr"]))
+            unknown = {name for name in names if re.sub("_bucket$", "", name) not in families}
+            assert names and not unknown, f"{title}: {unknown}"
+
+
+def questions(root):
+    for panel in dashboard(root)["panels"]:
         for target in panel.get("targets", []):
             query = target["expr"].replace("$instance", ".*").replace("$source", ".*")
             yield panel["title"], query.replace("$__rate_interval", "10s")
@@ -131,6 +154,7 @@ def questions(root):
 def main():
     url, root = sys.argv[1:]
     names = read_formats(f"{url}metrics")
+    check_dashboard(root, get(f"{url}metrics")[1])
     rules = f"{root}/examples/prometheus"
     for command in [["check", "config", f"{rules}/prometheus.yml"], ["check", "rules", f"{rules}/catwatch.rules.yml"],
                     ["test", "rules", f"{rules}/catwatch.rules_test.yml"]]:
@@ -144,6 +168,7 @@ def main():
         wait("a good scrape", lambda: prometheus.value("up") == 1)
         assert prometheus.value("scrape_samples_scraped") >= len(names), "samples were left out"
         assert prometheus.value("scrape_samples_scraped") == prometheus.value("scrape_samples_post_metric_relabeling")
+        wait("an alert", lambda: prometheus.value('ALERTS{alertname="CatwatchAlert",alertstate="firing"}') == 1)
         empty = [title for title, query in questions(root) if not prometheus.ask(query)]
         # Nothing goes wrong.
         assert empty == ["Errors a second, by code"], empty

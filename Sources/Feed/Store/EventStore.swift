@@ -824,7 +824,7 @@ package actor EventStore {
         isRecording ? (state.hasBegun ? wall.now : nil) : state.remote?.time(at: loop.clock.now)
     }
 
-    /// A walk over the current items, for `nextSource`, `nextEndpoint` and `nextSeries`.
+    /// A walk over the current items, for `nextSource`, `nextEndpoint`, `nextSeries`, `nextAlert` and `nextAlertCount`.
     package var walk: FeedWalk { state.tables.walk(of: identity.run) }
 
     /// Returns the next source of a walk, including unlisted ones; nil at the end.
@@ -838,6 +838,33 @@ package actor EventStore {
     /// - Parameter time: `feedTime`, which for each of many series costs more than the series.
     package func nextSeries(_ walk: inout FeedWalk, at time: Timestamp) -> SeriesNumbers? {
         walk.run == identity.run ? state.tables.nextSeries(&walk, at: time) : nil
+    }
+
+    /// Whether the feed's run is known: before that, so is nothing else.
+    package var hasBegun: Bool { state.hasBegun }
+
+    /// The number of alerts that fire, those of a fleet's agents included.
+    package var firingAlerts: Int { state.tables.series.firing.count }
+
+    /// Waits until sets of series are judged, which may be a moment behind the last line, and all alerts are published.
+    package func waitForAlerts() async throws(CancellationError) {
+        if let due = state.watcher?.nextDeadline, due - wall.now <= .milliseconds(50) {
+            try await loop.sleep(for: max(.zero, due - wall.now) + .milliseconds(1))
+        }
+        let deadline = loop.clock.now.advanced(by: Self.alertPatience)
+        while state.hasAlerts, loop.clock.now < deadline { try await loop.sleep(for: .milliseconds(1)) }
+    }
+
+    /// Returns the next alert that fires, in the order in which they began to; nil at the end.
+    package func nextAlert(_ walk: inout FeedWalk) -> FiringAlert? {
+        walk.run == identity.run ? state.tables.nextAlert(&walk) : nil
+    }
+
+    /// Returns for how many series the next condition fires; nil at the end. A condition may come again if it was configured
+    /// meanwhile.
+    package func nextAlertCount(_ walk: inout FeedWalk) -> AlertCount? {
+        walk.run == identity.run
+            ? state.tables.nextAlertCount(&walk, own: isRelay ? nil : state.watcher?.conditions ?? []) : nil
     }
 
     /// Returns the next agent of a fleet; nil at the end.

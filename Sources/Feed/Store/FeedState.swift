@@ -513,7 +513,8 @@ package struct FeedState: ~Copyable, Sendable {
         case .peer(let peer): line = peer
         case .lost(let lost): line = lost
         case .alert(let alert):
-            tables.mark(alert, of: source, owner: currentMember, by: tables.log.nextSequence)
+            tables.mark(
+                alert, of: source, agent: currentAgent, owner: currentMember, by: tables.log.nextSequence)
             line = alert
         case .clock(let change): line = change
         }
@@ -973,6 +974,11 @@ package struct FeedState: ~Copyable, Sendable {
         encoder.setTail([])
     }
 
+    /// The agent of the fleet whose lines come now; nil for our own.
+    private var currentAgent: String? {
+        currentMember < 0 ? nil : fleet[MemberID(index: Int(currentMember))].name
+    }
+
     // MARK: Lines
 
     /// Keeps lines from this sequence number, however old they are.
@@ -993,6 +999,7 @@ package struct FeedState: ~Copyable, Sendable {
             let bytes = LineMending.nestable(foreignLine(record, batch, in: index, at: time).dropLast()),
             keepForeign(bytes, in: index, at: time, isMissed: isMissed)
         else { return false }
+        recall(line, in: index, 0)
         restore(value, in: index, at: time, 0, moment)
         return true
     }
@@ -1109,8 +1116,15 @@ package struct FeedState: ~Copyable, Sendable {
             }
         }
         if sequence == 0, !keepForeign(Array(kept.bytes), in: index, at: time, isEarlier: isEarlier) { return nil }
+        recall(line, in: index, sequence)
         restore(value, in: index, at: time, sequence, moment)
         return sequence
+    }
+
+    /// Records what fires by a kept line.
+    private mutating func recall(_ line: Line, in index: Int, _ sequence: Int) {
+        guard case .alert(let alert) = line.body else { return }
+        tables.series.fire(index, alert.condition, agent: currentAgent ?? line.forwardingAgent, sequence: sequence)
     }
 
     /// The series of a kept line and the line's value; nil when there is none.
@@ -1123,7 +1137,7 @@ package struct FeedState: ~Copyable, Sendable {
         switch line.body {
         case .alert(let alert) where alert.state != .resolved:
             return tables.alertIndex(
-                alert, of: source, owner: currentMember, isForwarded: line.agent != nil && line.isForwarded
+                alert, of: source, agent: currentAgent ?? line.forwardingAgent, owner: currentMember
             ).map { ($0, nil) }
         case .data(let data): (kind, name, value) = (data.value == nil ? .text : .data, data.series, data.value)
         case .latency(let sample):

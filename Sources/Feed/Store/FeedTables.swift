@@ -136,7 +136,7 @@ package struct FeedTables: ~Copyable, Sendable {
         if !kind.hasValues {
             let isShareUsed = owner >= 0 && series.texts(of: owner) >= limits.memberSeries
             // Alerts that fire make no room for others.
-            let isFull = series.isFull(of: kind) && (kind == .text || series.resolvedAlerts > 0)
+            let isFull = series.isFull(of: kind) && (kind == .text || series.hasResolvedAlerts)
             if isShareUsed || isFull { removeTexts(for: owner, isShareUsed: isShareUsed) }
         }
         lastGeneration += 1
@@ -162,7 +162,10 @@ package struct FeedTables: ~Copyable, Sendable {
         func makesRoom(_ index: Int) -> Bool {
             series[index].source >= 0 && !series[index].kind.hasValues && (!isShareUsed || series[index].owner == owner)
         }
-        var gone = Set(series.indices.filter { makesRoom($0) && log.newestLine(of: $0) == nil })
+        var gone = Set(
+            series.indices.filter {
+                makesRoom($0) && log.newestLine(of: $0) == nil && (isShareUsed || !series.firing.contains($0))
+            })
         if gone.count < most {
             gone.formUnion(
                 log.kept.oldest(atMost: most) {
@@ -275,27 +278,23 @@ package struct FeedTables: ~Copyable, Sendable {
     /// Keeps the line that comes next as the newest of its alert, or none if that is resolved.
     ///
     /// - Parameters:
-    ///   - owner: the agent of a fleet that it is from, by index; −1 for our own.
-    ///   - isForwarded: whether it is from an agent of the relayed fleet.
-    mutating func mark(
-        _ alert: Alert, of source: SourceID, owner: Int32 = -1, isForwarded: Bool = false, by sequence: Int
-    ) {
-        guard let index = alertIndex(alert, of: source, owner: owner, isForwarded: isForwarded) else { return }
+    ///   - agent: the agent of a fleet that it is from; nil for the feed's own.
+    ///   - owner: that agent's index if it is of our fleet; otherwise −1.
+    mutating func mark(_ alert: Alert, of source: SourceID, agent: String?, owner: Int32 = -1, by sequence: Int) {
+        guard let index = alertIndex(alert, of: source, agent: agent, owner: owner) else { return }
         if alert.state == .resolved {
-            series.markAlert(index, sequence, isResolved: true)
+            series.resolve(index, sequence: sequence)
             log.kept.remove(index)
         } else {
-            series.markAlert(index, sequence, isResolved: false)
+            series.fire(index, alert.condition, agent: agent, sequence: sequence)
             log.kept.mark(index, sequence: sequence)
         }
     }
 
     /// The place of an alert among the series; nil when there is no room for it.
-    mutating func alertIndex(
-        _ alert: Alert, of source: SourceID, owner: Int32 = -1, isForwarded: Bool = false
-    ) -> Int? {
+    mutating func alertIndex(_ alert: Alert, of source: SourceID, agent: String?, owner: Int32 = -1) -> Int? {
         // A fleet has alerts of its own about its agents' sources.
-        let key = owner >= 0 || isForwarded ? [1] + alert.key : alert.key
+        let key = agent == nil ? alert.key : [1] + alert.key
         return key.withUnsafeBytes { key in
             if let known = series.find(source, .alert, key: key) { return known }
             return addSeries(source, .alert, key: key.assumingMemoryBound(to: UInt8.self), owner: owner)
@@ -380,7 +379,9 @@ package struct FeedTables: ~Copyable, Sendable {
     // MARK: Walks
 
     /// A walk over the current items.
-    func walk(of run: String) -> FeedWalk { FeedWalk(run: run, limit: lastGeneration + 1) }
+    func walk(of run: String) -> FeedWalk {
+        FeedWalk(run: run, limit: lastGeneration + 1, alertLimit: series.firing.end)
+    }
 
     /// Returns the next source of a walk, including retired ones.
     ///
@@ -391,6 +392,35 @@ package struct FeedTables: ~Copyable, Sendable {
 
     /// Returns the next endpoint of a walk.
     func nextEndpoint(_ walk: inout FeedWalk) -> EndpointStatistics? { endpointTable.next(&walk) }
+
+    /// Returns the next alert of a walk that fires.
+    func nextAlert(_ walk: inout FeedWalk) -> FiringAlert? {
+        guard let (number, index, agent) = series.firing.first(from: walk.position), number < walk.alertLimit else {
+            return nil
+        }
+        walk.position = number + 1
+        return FiringAlert(agent: agent, line: log.newestLine(of: index).flatMap { LineMending.nestable($0) })
+    }
+
+    /// Returns how often the next condition of a walk fires.
+    ///
+    /// - Parameter own: the names of our own conditions, which come first and may fire for nothing. Without them, all that fired
+    ///   once have a count.
+    func nextAlertCount(_ walk: inout FeedWalk, own: [String]?) -> AlertCount? {
+        let known = own ?? []
+        if walk.position < known.count {
+            defer { walk.position += 1 }
+            let name = known[walk.position]
+            return AlertCount(agent: nil, condition: name, firing: series.firing.count(of: name))
+        }
+        while walk.position - known.count < series.firing.conditionCount {
+            let count = series.firing[condition: walk.position - known.count]
+            walk.position += 1
+            // Ours were there already, but for those that a reload removed.
+            if own == nil || count.agent != nil { return count }
+        }
+        return nil
+    }
 
     /// Returns the next series of a walk that has a value which still says something.
     func nextSeries(_ walk: inout FeedWalk, at time: Timestamp) -> SeriesNumbers? {

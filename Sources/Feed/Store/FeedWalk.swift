@@ -1,18 +1,21 @@
 package import Reactor
 
-/// A walk over all sources, endpoints or series of a store, piece by piece. It visits items that exist at its start
+/// A walk over all sources, endpoints, series or alerts of a store, piece by piece. It visits items that exist at its start
 /// once, unless they are removed, and skips items added meanwhile, even if they existed before.
 package struct FeedWalk: Sendable {
     /// The run that they belong to; during another run the walk has nothing more to visit.
     package let run: String
     /// Visits only items added before this.
     let limit: Int
+    /// The same for alerts, by their numbers.
+    let alertLimit: Int
     /// The position at which to look for the next one.
     var position = 0
 
-    init(run: String, limit: Int) {
+    init(run: String, limit: Int, alertLimit: Int) {
         self.run = run
         self.limit = limit
+        self.alertLimit = alertLimit
     }
 
     /// Starts again, with the same items.

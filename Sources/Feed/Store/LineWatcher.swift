@@ -3,6 +3,8 @@ package import Reactor
 /// Computes alerts from the lines of our own feed while these are numbered: right behind the line that decides an alert comes the
 /// alert's own.
 package protocol LineWatcher: Sendable {
+    /// The names of the conditions, each once.
+    var conditions: [String] { get }
     /// Whether data of a source may change anything. Lines of other kinds come in any case.
     mutating func isAbout(source: String) -> Bool
     /// The state of a source as it is described now.

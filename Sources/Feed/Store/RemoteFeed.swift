@@ -233,7 +233,7 @@ struct RemoteFeed: Sendable {
             }
         case .alert(let alert):
             guard let source = tables.remoteSource(line.source, at: time) else { return nil }
-            tables.mark(alert, of: source, isForwarded: line.agent != nil && line.isForwarded, by: sequence)
+            tables.mark(alert, of: source, agent: line.forwardingAgent, by: sequence)
         case .agent(let said):
             guard line.agent == nil else { break }
             var counts = StoreCounts()

@@ -109,14 +109,27 @@ package struct SeriesTable: Sendable {
     // Bound: alerts whose newest lines are kept | 100,000; of an agent of a fleet 1,000 with its texts | no kept line; its
     //   oldest dropped
     private static let mostAlerts = 100_000
-    /// The number of alerts, and of those that are resolved.
+    /// The number of alerts, also of those that are resolved.
     private var alerts = 0
-    private(set) var resolvedAlerts = 0
+    private(set) var firing = FiringAlerts()
 
-    /// Records that line `sequence` says that an alert fires, or is resolved.
-    mutating func markAlert(_ index: Int, _ sequence: Int, isResolved: Bool) {
-        if isResolved != (entries[index].newest < 0) { resolvedAlerts += isResolved ? 1 : -1 }
-        entries[index].newest = isResolved ? -sequence : sequence
+    /// Whether there are alerts that do not fire.
+    var hasResolvedAlerts: Bool { alerts > firing.count }
+
+    /// Records that a line says that an alert fires.
+    ///
+    /// - Parameters:
+    ///   - sequence: the line's number; 0 for one without a number here.
+    ///   - agent: the agent of a fleet whose condition it is; nil for the feed's own.
+    mutating func fire(_ index: Int, _ condition: String, agent: String?, sequence: Int) {
+        entries[index].newest = max(0, entries[index].newest, sequence)
+        firing.begin(index, of: condition, agent: agent)
+    }
+
+    /// Records that line `sequence` says that an alert is resolved.
+    mutating func resolve(_ index: Int, sequence: Int) {
+        entries[index].newest = -sequence
+        firing.finish(index)
     }
 
     /// The indices of all series, and of those that were removed.
@@ -390,7 +403,7 @@ package struct SeriesTable: Sendable {
             if entries[index].kind == .text { texts -= 1 }
             if entries[index].kind == .alert {
                 alerts -= 1
-                if entries[index].newest < 0 { resolvedAlerts -= 1 }
+                firing.finish(index)
             }
             if !entries[index].kind.hasValues { textShares[entries[index].owner, default: 0] -= 1 }
             if entries[index].offset < 0 {

@@ -52,7 +52,7 @@ package enum HelpText {
         \(list(.main))
 
         A DURATION is 500ms, 10s, 2m, 1h or bare seconds. Data goes to stdout, the rest
-        to stderr. Exit: 0 fine, 1 ended without a single event, 2 wrong usage.
+        to stderr. Exit: 0 fine, 1 no event came, 2 wrong usage, 3 --once: alert fires.
           catwatch --demo | jq .      catwatch --demo --http  (http://127.0.0.1:2287/)
           catwatch http://HOST/x.json --value /a/b --text /c --every 500ms
         Items, sockets, TLS, tokens, limits: catwatch --help=all  Manual: catwatch --man

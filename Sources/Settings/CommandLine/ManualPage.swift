@@ -108,6 +108,11 @@ package enum ManualPage {
             Wrong usage or configuration; of
             .BR "catwatch log" ,
             the journal cannot be read.
+            .TP
+            .B 3
+            An alert fires, with \(escaped("--once")) or
+            .BR "catwatch check --online" ;
+            statuses 1 and 2 go first.
             .PP
             .B catwatch wait
             ends with 0 when the conditions are met, 1 when the input ended before, 3 when one of \(escaped("--fail")) was met,

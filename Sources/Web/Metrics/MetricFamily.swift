@@ -99,6 +99,17 @@ struct MetricFamily {
         help: "Age of the newest value of a series, in its newest window.")
     static let state = MetricFamily(
         "catwatch_series_state", help: "The word that the newest value of a series stands for: 1.")
+
+    // MARK: Alerts
+
+    static let alerts = MetricFamily(
+        "catwatch_alerts", help: "For how many series, sources or sets of series an alert's condition is met.")
+    static let alertStart = MetricFamily(
+        "catwatch_alert_start_time_seconds", unit: "seconds",
+        help: "Since when the condition of an alert that fires is met, since the Unix epoch.")
+
+    // MARK: The end
+
     static let leftOut = MetricFamily(
         "catwatch_metrics_left_out",
         help: "What this answer has no room for, or no names of its own; see --metrics-series.")
@@ -108,6 +119,6 @@ struct MetricFamily {
         build, start, window, history, resident, peak, privateMemory, processor, lag, lines, events, readers, gaps,
         stalled, late, future, series, refusedSeries, refusedEndpoints, refusedAgents, attached, silence, agentUp,
         agentAge, agentLost, agentRepeated, agentUnknown, up, ready, polls, errors,
-        latency, newestLatency, value, age, state, leftOut,
+        latency, newestLatency, value, age, state, alerts, alertStart, leftOut,
     ]
 }

@@ -10,12 +10,12 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
     /// The parts of the answer, in order.
     private enum Part: Int {
         case agent, window, agentUp, agentAge, agentLost, agentRepeated, agentUnknown, up, ready, polls, errors
-        case latency, newestLatency, value, age, state, leftOut, end
+        case latency, newestLatency, value, age, state, alerts, alertStart, leftOut, end
     }
 
     /// The kinds of items with a limit.
     private enum Many: Int, CaseIterable {
-        case sources, endpoints, series, agents
+        case sources, endpoints, series, agents, alerts
 
         var word: StaticString {
             switch self {
@@ -23,6 +23,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
             case .endpoints: "endpoints"
             case .series: "series"
             case .agents: "agents"
+            case .alerts: "alerts"
             }
         }
     }
@@ -35,7 +36,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
 
     private let store: EventStore
     private let format: MetricsFormat
-    /// The most sources, endpoints, series and agents, each.
+    /// The most sources, endpoints, series, agents, conditions of alerts and alerts, each.
     private let limit: Int
     private let isAttached: Bool
     /// The agent's own metrics that are not written yet, in reverse order.
@@ -54,9 +55,6 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
     /// Hashes of labels that may be ambiguous.
     private var names: Set<Int> = []
     private var leftOut = [Int](repeating: 0, count: Many.allCases.count)
-    /// The written piece; the part from `offset` on is not sent yet.
-    private var piece: [UInt8] = []
-    private var offset = 0
 
     /// The upper bounds of a histogram's buckets, in milliseconds.
     static let bounds: [Double] = [
@@ -83,25 +81,17 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         ahead = Self.values(of: numbers).reversed()
     }
 
-    /// Copies the next bytes of the answer.
-    func next(into buffer: UnsafeMutableRawBufferPointer) -> HTTPStream.Step {
-        // The last part may come to nothing.
-        while offset == piece.count {
-            guard part != nil else { return .end }
-            // Must not mix two runs; the reader notices that the answer is incomplete.
-            guard store.assumeIsolated({ $0.identity.run }) == walk.run else { return .broken(byReset: false) }
-            store.assumeIsolated { fill($0) }
-            offset = 0
-        }
-        let count = min(buffer.count, piece.count - offset)
-        buffer.copyBytes(from: piece[offset..<offset + count])
-        offset += count
-        return .bytes(count)
+    /// Returns the next bytes of the answer.
+    func next() -> StreamedAnswers.Piece {
+        guard part != nil else { return .end }
+        // Must not mix two runs; the reader notices that the answer is incomplete.
+        guard store.assumeIsolated({ $0.identity.run }) == walk.run else { return .broken }
+        return .bytes(store.assumeIsolated { piece($0) })
     }
 
-    private func fill(_ store: isolated EventStore) {
+    private func piece(_ store: isolated EventStore) -> [UInt8] {
         now = store.feedTime
-        piece = LineWriter.bytes(atMost: Self.mostPiece + Self.mostAtOnce) { line in
+        return LineWriter.bytes(atMost: Self.mostPiece + Self.mostAtOnce) { line in
             let full = line.next + Self.mostPiece
             var writer = MetricsWriter(line, format)
             while let part, writer.line.next < full { tell(part, store, &writer) }
@@ -130,6 +120,8 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
             case .value: tellValue(store, &writer)
             case .age: tellAge(store, &writer)
             case .state: tellState(store, &writer)
+            case .alerts: tellConditions(store, &writer)
+            case .alertStart: tellAlert(store, &writer)
             case .leftOut: tellLeftOut(&writer)
             case .end: tellEnd(&writer)
             }
@@ -142,6 +134,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
             case .value, .age, .state: .series
             case .latency: .endpoints
             case .agentUp, .agentAge, .agentLost, .agentRepeated, .agentUnknown: .agents
+            case .alerts, .alertStart: .alerts
             default: .sources
             }
         leftOut[many.rawValue] = max(leftOut[many.rawValue], omitted)
@@ -156,9 +149,11 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
     }
 
     /// Accepts an item by the labels just written, if they are new; otherwise removes them again.
-    private func admit(_ writer: inout MetricsWriter, from start: MetricsWriter) -> Bool {
+    ///
+    /// - Parameter mayRepeat: whether others may have the same labels, even if no text was changed.
+    private func admit(_ writer: inout MetricsWriter, from start: MetricsWriter, mayRepeat: Bool = false) -> Bool {
         var isNew = true
-        if writer.isAmbiguous {
+        if mayRepeat || writer.isAmbiguous {
             var hasher = Hasher()
             hasher.combine(bytes: UnsafeRawBufferPointer(writer.written))
             isNew = names.insert(hasher.finalize()).inserted
@@ -390,6 +385,40 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         writer.label("series", name, key: series.key)
         if isState, let word = series.word { writer.label("state", String(decoding: word, as: UTF8.self)) }
         if admit(&writer, from: start) { write(series, &writer) }
+        return true
+    }
+
+    // MARK: Alerts
+
+    private func tellConditions(_ store: isolated EventStore, _ writer: inout MetricsWriter) -> Bool {
+        tellHead(.alerts, &writer)
+        guard let count = store.nextAlertCount(&walk) else { return false }
+        guard hasRoom else { return true }
+        let start = writer
+        writer.begin(.alerts)
+        if let agent = count.agent { writer.label("agent", agent) }
+        writer.label("condition", count.condition)
+        writer.label("state", own: "firing")
+        // Conditions may have been configured meanwhile.
+        if admit(&writer, from: start, mayRepeat: true) { writer.value(count.firing) }
+        return true
+    }
+
+    private func tellAlert(_ store: isolated EventStore, _ writer: inout MetricsWriter) -> Bool {
+        tellHead(.alertStart, &writer)
+        guard let firing = store.nextAlert(&walk) else { return false }
+        guard hasRoom else { return true }
+        guard let alert = firing.alert else {
+            omitted += 1
+            return true
+        }
+        let start = writer
+        writer.begin(.alertStart)
+        if let agent = firing.agent { writer.label("agent", agent) }
+        writer.label("condition", alert.condition)
+        writer.label("series", alert.about)
+        // Those of two sources may be about the same, whatever their agent says.
+        if admit(&writer, from: start, mayRepeat: true) { writer.value(microseconds: alert.since.microseconds) }
         return true
     }
 

@@ -2,7 +2,8 @@ internal import Conditions
 internal import Feed
 internal import Settings
 
-/// What the first answers of the sources say of alerts: the series that they match, and tests that cannot hold.
+/// What the first answers of the sources say of alerts: the series that they match, those for which they fire, and tests that
+/// cannot hold.
 struct AlertCheck {
     private let rules: [AlertRule]
     /// By the rule's number.
@@ -12,6 +13,8 @@ struct AlertCheck {
     private var named: [String: [Int]] = [:]
     private var others: [Int] = []
     private var seen: Set<String> = []
+    /// What fires is about, by the names of the rule and of the episode.
+    private var firing: [String: [String: String]] = [:]
 
     // Bound: series that `check --online` counts for alerts | 100,000 | counts no more
     private static let mostSeries = 100_000
@@ -75,7 +78,20 @@ struct AlertCheck {
         }
     }
 
-    /// A line for each alert, and one for each warning below it.
+    /// Applies an alert line.
+    mutating func apply(_ alert: Alert) {
+        switch (alert.state, alert.reason) {
+        case (.firing, _): firing[alert.condition, default: [:]][alert.id] = alert.about
+        // A source is not read any more once it has answered.
+        case (.reminder, _), (.resolved, .forgotten): break
+        case (.resolved, _): firing[alert.condition]?[alert.id] = nil
+        }
+    }
+
+    /// Whether an alert fires.
+    var isFiring: Bool { firing.values.contains { !$0.isEmpty } }
+
+    /// A line for each alert, one for what it fires for, and one for each warning below it.
     ///
     /// - Parameter answered: the sources that answered.
     func report(answered: Set<String>) -> String {
@@ -92,7 +108,7 @@ struct AlertCheck {
         }
         return rules.indices.map { number in
             let name = Sanitizer.visible(rules[number].name, limit: 100)
-            return "alert \(name): \(summary(number, answered))\n\(warnings[number])"
+            return "alert \(name): \(summary(number, answered))\n\(fires(number))\(warnings[number])"
         }.joined()
     }
 
@@ -100,8 +116,18 @@ struct AlertCheck {
         guard rules[number].conditions.contains(where: \.isAboutSeries) else { return "about sources, not series" }
         let found = matches[number]
         guard found.count > 0 else { return "no series yet" }
-        let names = found.names.map { Sanitizer.visible($0, limit: 100) }.joined(separator: ", ")
-        return "\(found.count) series: \(names)\(found.count > found.names.count ? ", …" : "")"
+        return "\(found.count) series: \(text(of: found.names, outOf: found.count))"
+    }
+
+    private func fires(_ number: Int) -> String {
+        let names = (firing[LineEncoder.cut(rules[number].name)]?.values).map { $0.sorted() } ?? []
+        guard !names.isEmpty else { return "" }
+        return "  fires for \(names.count): \(text(of: names.prefix(Self.mostNames), outOf: names.count))\n"
+    }
+
+    private func text(of names: some Collection<String>, outOf count: Int) -> String {
+        let shown = names.map { Sanitizer.visible($0, limit: 100) }.joined(separator: ", ")
+        return "\(shown)\(count > names.count ? ", …" : "")"
     }
 
     /// Whether a source answered that the condition may be about.

@@ -28,6 +28,8 @@ actor FramePrinter {
     private var reader: ReaderID?
     /// The most deliveries that are read once all sources have a result.
     private static let mostMore = 100
+    /// The most alerts in a line of their own.
+    private static let mostAlerts = 100
     /// The stream to write to, while `run` is active.
     private var stream: (any ByteStream)?
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -78,8 +80,9 @@ actor FramePrinter {
             switch rhythm {
             case .once(let form, let patience):
                 try await settled.wait(until: loop.clock.now.advanced(by: patience))
+                try await store.waitForAlerts()
                 switch form {
-                case .text: try await printFrame(end: "")
+                case .text: try await printFrame(end: alertLines())
                 case .html: try await printPage()
                 case .ndjson: try await printLines()
                 }
@@ -112,6 +115,36 @@ actor FramePrinter {
             let escaped = isTerminal ? piece.withUnsafeBytes { TerminalEscaper.escaped($0) } : nil
             try await stream?.write(all: escaped ?? piece)
         }
+    }
+
+    /// A line for each alert that fires, and one for those left out.
+    private func alertLines() -> String {
+        let lines = store.assumeIsolated { store in
+            var walk = store.walk
+            var lines: [String] = []
+            while lines.count < Self.mostAlerts, let firing = store.nextAlert(&walk) {
+                guard let alert = firing.alert else { continue }
+                lines.append("\(firing.agent.map { "\($0): " } ?? "")alert \(Self.text(of: alert))\n")
+            }
+            let more = store.firingAlerts - lines.count
+            return lines + (more > 0 ? ["\(more) more alerts fire\n"] : [])
+        }
+        guard isASCII else { return lines.joined() }
+        return lines.map { String($0.map { $0.isASCII ? $0 : "?" }) }.joined()
+    }
+
+    private static func text(of alert: Alert) -> String {
+        func shown(_ text: String) -> String { Sanitizer.visible(text, limit: 100) }
+        let number = alert.value.map { value in
+            String(decoding: LineWriter.bytes(atMost: LineWriter.mostNumber) { $0.number(value) }, as: UTF8.self)
+        }
+        let value = (number ?? alert.text.map(shown)).map { " is \($0)" } ?? ""
+        let since = LineWriter.bytes(atMost: LineWriter.mostNumber) { writer in
+            var text = TimestampText()
+            text.write(alert.since, to: &writer)
+        }.filter { $0 != UInt8(ascii: "\"") }
+        return "\(shown(alert.condition)): \(shown(alert.about))\(value) (\(shown(alert.test))), since "
+            + String(decoding: since, as: UTF8.self)
     }
 
     private func frame() -> [UInt8] {

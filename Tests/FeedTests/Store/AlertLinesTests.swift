@@ -253,6 +253,9 @@ import Testing
         hub.publish((0..<3_000).map { .alert(Self.alert(condition: "\($0)")) })
         #expect(hub.stage.state.tables.series.texts(of: Int32(hub.agent.index)) <= hub.stage.state.limits.memberSeries)
         #expect(hub.stage.kept().contains("hot of web1.q/x"))
+        // What made room for others does not fire any more, as far as is known.
+        let firing = hub.stage.state.tables.series.firing.count
+        #expect(firing > 100 && firing <= hub.stage.state.limits.memberSeries + 1)
     }
 
     /// Fires for each value above 5.
@@ -260,6 +263,7 @@ import Testing
         var alerts: [(source: String, alert: Alert)] = []
         /// How many the end of a source decides.
         var count = 1
+        let conditions = ["hot", "idle"]
         let calm: (low: Double, high: Double)? = nil
         let nextDeadline: Timestamp? = nil
         let refused = 0

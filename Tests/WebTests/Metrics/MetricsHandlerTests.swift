@@ -1,3 +1,4 @@
+import Conditions
 import Feed
 import Glibc
 import Reactor
@@ -256,6 +257,80 @@ import Testing
             let least = try stage.scrape()
             #expect(least["catwatch_metrics_left_out{of=\"series\"}"] == "12" && !least.text.contains("s1"))
             #expect(least.faults.isEmpty && least["catwatch_lines_total"] == "36")
+        }
+    }
+
+    // MARK: Alerts
+
+    @Test func tellsForHowManySeriesEachConditionFiresAndSinceWhen() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop)
+            let rooms = await stage.register("rooms")
+            let before = try stage.scrape()
+            #expect(before.family("catwatch_alerts") == [] && before["catwatch_metrics_left_out{of=\"alerts\"}"] == "0")
+            let rules = try ["hot: rooms/* > 5", #""a \"b\"": rooms/* < -5"#, "idle: rooms silent 30d"].map { line in
+                let condition = try Condition(line)
+                return AlertRule(name: condition.name, conditions: [condition], severity: nil, note: nil, reminder: nil)
+            }
+            let book = AlertBook(rules, run: "r1", interval: .seconds(10), from: MetricsStage.start)
+            await stage.store.setWatcher(book, from: 1)
+            func conditions() throws -> [String] {
+                try stage.scrape().family("catwatch_alerts").map { $0.replacing(",state=\"firing\"", with: "") }
+            }
+            let names = [#"{condition="hot"}"#, #"{condition="a \"b\""}"#, #"{condition="idle"}"#]
+            #expect(try conditions() == names.map { "\($0) 0" })
+            for (key, value) in [("b", 7.0), ("a", 8), ("c", -7)] {
+                await stage.publish(value, key: Array(key.utf8), from: rooms)
+            }
+            #expect(try conditions() == ["\(names[0]) 2", "\(names[1]) 1", "\(names[2]) 0"])
+            let scrape = try stage.scrape()
+            #expect(scrape.faults.isEmpty)
+            #expect(
+                scrape.family("catwatch_alert_start_time_seconds") == [
+                    #"{condition="hot",series="rooms/b"} 1700000000"#,
+                    #"{condition="hot",series="rooms/a"} 1700000000"#,
+                    #"{condition="a \"b\"",series="rooms/c"} 1700000000"#,
+                ])
+            await stage.publish(1, key: Array("b".utf8), from: rooms)
+            #expect(try conditions() == ["\(names[0]) 1", "\(names[1]) 1", "\(names[2]) 0"])
+            #expect(try stage.scrape().family("catwatch_alert_start_time_seconds").count == 2)
+
+            // A reload removes one that fired.
+            var next = AlertBook(Array(rules[1...]), run: "r1", interval: .seconds(10), from: nil)
+            let old = try #require(await stage.store.takeWatcher() as? AlertBook)
+            next.replace(old, kept: [])
+            await stage.store.setWatcher(next, from: await stage.store.nextSequence)
+            #expect(try conditions() == ["\(names[1]) 1", "\(names[2]) 0"])
+        }
+    }
+
+    @Test func tellsNoMoreAlertsThanItMay() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop)
+            let rooms = await stage.register("rooms")
+            for number in 0..<12 { await stage.alert(.firing, "c\(number % 3)", "rooms/\(number)", from: rooms) }
+            #expect(
+                try stage.scrape().family("catwatch_alert_start_time_seconds").first
+                    == #"{condition="c0",series="rooms/0"} 1699999999.75"#)
+            // Those of others are counted while they are known.
+            let relay = MetricsStage(on: loop, isRelay: true)
+            try await relay.relay(AlertsHandlerTests.hello)
+            for number in 1...12 {
+                try await relay.relay(AlertsHandlerTests.forged(number, "c\(number % 3)", about: "q/\(number)"))
+            }
+            try await relay.relay(AlertsHandlerTests.forged(13, "c0", about: "q/12", state: "resolved"))
+            #expect(
+                try relay.scrape().family("catwatch_alerts") == [
+                    #"{condition="c1",state="firing"} 4"#, #"{condition="c2",state="firing"} 4"#,
+                    #"{condition="c0",state="firing"} 3"#,
+                ])
+            for (limit, conditions, alerts) in [(10, 3, 10), (2, 2, 2), (0, 0, 0)] {
+                relay.context.settings.metricsSeries = limit
+                let scrape = try relay.scrape()
+                #expect(scrape.family("catwatch_alerts").count == conditions && scrape.faults.isEmpty)
+                #expect(scrape.family("catwatch_alert_start_time_seconds").count == alerts)
+                #expect(scrape["catwatch_metrics_left_out{of=\"alerts\"}"] == "\(11 - alerts)")
+            }
         }
     }
 

@@ -45,6 +45,9 @@ package struct Line: Sendable, Equatable {
         case unknown
     }
 
+    /// The agent of a fleet that wrote the line itself; nil for the feed's own.
+    var forwardingAgent: String? { isForwarded ? agent : nil }
+
     /// Whether it is about an alert.
     package var isAlert: Bool { if case .alert = body { true } else { false } }
 

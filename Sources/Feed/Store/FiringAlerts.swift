@@ -1,0 +1,135 @@
+/// The alerts that fire, in the order in which they began to, and for how many series, sources or sets each condition fires.
+struct FiringAlerts: Sendable {
+    /// A condition of ours, of the relayed agent, or of an agent of a fleet.
+    private struct Name: Hashable {
+        let agent: String?
+        let condition: String
+    }
+
+    private struct Condition {
+        let name: Name
+        var count = 0
+    }
+
+    private struct Alert {
+        /// Its number among all that began to fire.
+        let number: Int
+        let condition: Int
+    }
+
+    /// By series.
+    private var alerts: [Int32: Alert] = [:]
+    /// In their order, with some that are over: those whose number is not the series' any more.
+    private var order: [(number: Int, series: Int32)] = []
+    /// The number of the next alert.
+    private(set) var end = 0
+
+    private var conditions: [Condition] = []
+    private var positions: [Name: Int] = [:]
+    private var idle = 0
+
+    // Bound: conditions of alert lines that are counted | those that fire, and 1,000; 256 bytes of a name | those that do not fire
+    //   forgotten; names cut
+    private static let mostIdle = 1_000
+    private static let longestName = 256
+
+    /// The number of alerts that fire.
+    var count: Int { alerts.count }
+    func contains(_ series: Int) -> Bool { alerts[Int32(truncatingIfNeeded: series)] != nil }
+
+    /// Records that an alert fires; one that did so before keeps its place.
+    mutating func begin(_ series: Int, of condition: String, agent: String?) {
+        let series = Int32(truncatingIfNeeded: series)
+        guard alerts[series] == nil else { return }
+        let position = position(of: Self.name(condition, agent))
+        if conditions[position].count == 0 { idle -= 1 }
+        conditions[position].count += 1
+        alerts[series] = Alert(number: end, condition: position)
+        if order.count >= 2 * alerts.count + 64 { order.removeAll { alerts[$0.series]?.number != $0.number } }
+        order.append((end, series))
+        end += 1
+    }
+
+    /// Records that an alert is over; nothing if it did not fire.
+    mutating func finish(_ series: Int) {
+        guard let alert = alerts.removeValue(forKey: Int32(truncatingIfNeeded: series)) else { return }
+        conditions[alert.condition].count -= 1
+        guard conditions[alert.condition].count == 0 else { return }
+        idle += 1
+        if idle > Self.mostIdle { removeIdle() }
+    }
+
+    private static func name(_ condition: String, _ agent: String?) -> Name {
+        Name(agent: agent, condition: LineEncoder.cut(condition, at: longestName))
+    }
+
+    private mutating func position(of name: Name) -> Int {
+        if let known = positions[name] { return known }
+        positions[name] = conditions.count
+        conditions.append(Condition(name: name))
+        idle += 1
+        return conditions.count - 1
+    }
+
+    private mutating func removeIdle() {
+        var moved = [Int](repeating: 0, count: conditions.count)
+        var kept: [Condition] = []
+        for (position, condition) in conditions.enumerated() where condition.count > 0 {
+            moved[position] = kept.count
+            kept.append(condition)
+        }
+        (conditions, idle) = (kept, 0)
+        positions = Dictionary(uniqueKeysWithValues: kept.enumerated().map { ($0.element.name, $0.offset) })
+        alerts = alerts.mapValues { Alert(number: $0.number, condition: moved[$0.condition]) }
+    }
+
+    // MARK: Reading
+
+    /// For how many series a condition of ours fires.
+    func count(of condition: String) -> Int { positions[Self.name(condition, nil)].map { conditions[$0].count } ?? 0 }
+
+    /// The number of conditions that fire, or did.
+    var conditionCount: Int { conditions.count }
+
+    /// A condition that fires, or did.
+    subscript(condition position: Int) -> AlertCount {
+        let condition = conditions[position]
+        return AlertCount(agent: condition.name.agent, condition: condition.name.condition, firing: condition.count)
+    }
+
+    /// The first alert with at least a number that fires, and its condition's agent; nil when there is none.
+    func first(from number: Int) -> (number: Int, series: Int, agent: String?)? {
+        var (low, high) = (0, order.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if order[middle].number < number { low = middle + 1 } else { high = middle }
+        }
+        for entry in order[low...] {
+            guard let alert = alerts[entry.series], alert.number == entry.number else { continue }
+            return (entry.number, Int(entry.series), conditions[alert.condition].name.agent)
+        }
+        return nil
+    }
+}
+
+/// For how many series, sources or sets of series a condition fires.
+package struct AlertCount: Sendable, Equatable {
+    /// The agent of a fleet whose condition it is; nil for the feed's own.
+    package let agent: String?
+    package let condition: String
+    package let firing: Int
+}
+
+/// An alert that fires.
+package struct FiringAlert: Sendable {
+    /// The agent of a fleet that it is of; nil for the feed's own.
+    package let agent: String?
+    /// Its newest line as a `kept` line has it; nil if there was no room for it.
+    package let line: [UInt8]?
+
+    /// What the line says.
+    package var alert: Alert? {
+        guard let line, case .alert(let alert)? = try? LineDecoder.decodeKept(line[...]).body else { return nil }
+        return alert
+    }
+}

@@ -1,0 +1,158 @@
+import Feed
+import Glibc
+import Inputs
+import Reactor
+import TestSupport
+import Testing
+
+@testable import catwatch
+
+/// What `--once` and `check --online` end with when alerts fire, in virtual time.
+@Suite(.limited) struct AlertStatusTests {
+    /// Runs `catwatch` once for sources with these bodies; without a body, a source fails.
+    private func run(_ bodies: [String: String], _ arguments: [String]) async throws -> (
+        status: Int32, output: [String]
+    ) {
+        try await withLoop(virtual: true) { loop in
+            let machine = SimulatedMachine(on: loop) { _, request in
+                let body = bodies[String(request.url.split(separator: "/").last ?? "")]
+                return HTTPAnswer(status: body == nil ? 500 : 200, body: Array((body ?? "").utf8))
+            }
+            let process = SimulatedProcess(on: machine, seed: 1)
+            let urls = (bodies.keys + ["gone"]).sorted().map { "http://h/\($0)" }
+            let status = try await process.run(urls + arguments)
+            return (status, process.output)
+        }
+    }
+
+    @Test(arguments: ["text", "ndjson", "html"]) func eachFormEndsWithThree(_ form: String) async throws {
+        for (alert, status) in [("a > 5", Int32(3)), ("a > 7", 0), ("a > 5 for 1m", 0), ("gone fails", 3)] {
+            let run = try await run(["a": "7"], ["--once=\(form)", "--alert", "hot: \(alert)"])
+            #expect(run.status == status, "\(alert)")
+            let isTold = run.output.contains { $0.contains(form == "text" ? "alert hot: " : #""condition":"hot""#) }
+            #expect(isTold == (status == 3), "\(alert): \(run.output)")
+        }
+    }
+
+    @Test func withoutAnyEventItEndsWithOne() async throws {
+        let run = try await run([:], ["--once", "--alert", "gone fails"])
+        #expect(run.status == 1 && run.output.last?.hasPrefix("alert gone fails: gone is ") == true, "\(run.output)")
+    }
+
+    @Test func onlyOnceHasAStatusForIt() async throws {
+        #expect(try await run(["a": "7"], ["-n", "1", "--alert", "a > 5"]).status == 0)
+        #expect(try await run(["a": "7"], ["-n", "1", "--once", "--alert", "a > 5"]).status == 3)
+    }
+
+    @Test(arguments: ["any a/* > 5", "all a/* > 0"]) func setsCountToo(_ set: String) async throws {
+        let items = ["--items=", "--key=/k", "--value=/v", "--once", "--alert", "set: \(set)"]
+        let body = #"[{"k":"x","v":1},{"k":"y","v":7}]"#
+        #expect(try await run(["a": body], items).status == 3)
+        #expect(try await run(["a": "[]"], items).status == 1)
+    }
+
+    @Test func eachHasALineBelowTheFrame() async throws {
+        let items = (0..<102).map { #"{"k":"\#($0 == 0 ? "é\\u001b[2J\\n\\u202e" : "\($0)")","v":7.5}"# }
+        let arguments = ["--items=", "--key=/k", "--value=/v", "--once", "--alert", "hot: a/* > 5"]
+        let run = try await run(["a": "[\(items.joined(separator: ","))]"], arguments)
+        let lines = run.output.drop { !$0.hasPrefix("alert ") }
+        let text = "is 7.5 (a/* > 5), since 2027-01-15T08:00:00.040"
+        #expect(lines.first?.hasPrefix("alert hot: a/é␛[2J␊\\u{202e} \(text)") == true, "\(lines.first ?? "")")
+        #expect(lines.count == 101 && lines.last == "2 more alerts fire")
+        #expect(lines.dropFirst().first?.hasPrefix("alert hot: a/1 \(text)") == true)
+    }
+
+    /// What fires at the agent counts, also what the log has let go of, and nothing that is over.
+    @Test(arguments: ["text", "ndjson"]) func theAlertsOfAnAttachedAgentCount(_ form: String) async throws {
+        let statuses = try await withLoop(virtual: true) { loop in
+            let machine = SimulatedMachine(on: loop) { number, _ in
+                HTTPAnswer(status: 200, body: Array((number < 1_000 ? "7" : "1").utf8))
+            }
+            let agent = SimulatedProcess(on: machine, seed: 1)
+            async let status = agent.run(
+                ["http://h/a", "-e", "1s", "-o", "none", "--listen=/feed.sock", "--alert", "hot: > 5"], isRead: false)
+            var statuses: [Int32] = []
+            for wait in [1, 900, 200] {
+                try await loop.sleep(for: .seconds(wait))
+                let once = SimulatedProcess(on: machine, seed: 2)
+                statuses.append(try await once.run(["--attach=/feed.sock", "--once=\(form)"]))
+            }
+            agent.signal(SIGTERM)
+            statuses.append(try await status)
+            return statuses
+        }
+        #expect(statuses == [3, 3, 0, 0])
+    }
+
+    // MARK: check --online
+
+    private func check(_ bodies: [String: String], _ alerts: String...) async throws -> (report: String, status: Int32)
+    {
+        let folder = try TemporaryFolder()
+        let sources = ["a", "b"].map {
+            "{\"name\": \"\($0)\", \"url\": \"http://h/\($0)\", \"items\": \"\", \"key\": \"/k\", \"value\": \"/v\"}"
+        }
+        let lines = alerts.map { "\"\($0)\"" }.joined(separator: ",")
+        try folder.write("{\"sources\": [\(sources.joined(separator: ","))], \"alerts\": [\(lines)]}", to: "c")
+        return try await withLoop(virtual: true) { loop in
+            // The first one has answered long before the other.
+            let transport = SimulatedTransport(on: loop) { request in
+                request.url.hasSuffix("/a") ? .milliseconds(40) : .seconds(3)
+            } answer: { _, request in
+                let body = bodies[String(request.url.split(separator: "/").last ?? "")]
+                return HTTPAnswer(status: body == nil ? 500 : 200, body: Array((body ?? "").utf8))
+            }
+            var parts = SimulatedProcess.Parts()
+            parts.makeTransport = { _ in transport }
+            return try await SimulatedProcess(on: SimulatedMachine(on: loop), seed: 1, parts: parts).check(
+                folder.path("c"))
+        }
+    }
+
+    private static let hot = #"[{"k":"x","v":7},{"k":"y","v":8},{"k":"z","v":1},{"k":"w","v":9},{"k":"u","v":9}]"#
+
+    @Test func checkOnlineEndsWithThreeAndSaysWhatFires() async throws {
+        let (report, status) = try await check(
+            ["a": Self.hot, "b": "[]"], "hot: a/* > 5", "cold: a/* < 0", "later: a/* > 5 for 1m")
+        #expect(status == 3)
+        #expect(
+            report.hasSuffix(
+                """
+                alert hot: 5 series: a/x, a/y, a/z, …
+                  fires for 4: a/u, a/w, a/x, …
+                alert cold: 5 series: a/x, a/y, a/z, …
+                alert later: 5 series: a/x, a/y, a/z, …
+
+                """), "\(report)")
+    }
+
+    @Test func checkOnlineEndsWithZeroOrOneElse() async throws {
+        #expect(try await check(["a": Self.hot, "b": "[]"], "hot: a/* > 9").status == 0)
+        #expect(try await check(["a": Self.hot, "b": "[]"]).status == 0)
+        // A failure goes first.
+        let (report, status) = try await check(["a": Self.hot], "hot: a/* > 5", "b fails")
+        #expect(status == 1 && report.contains("  fires for 4: a/u"), "\(report)")
+        #expect(report.contains("  fires for 1: b\n"), "\(report)")
+    }
+
+    @Test func aSetIsJudgedByTheCheck() async throws {
+        #expect(try await check(["a": Self.hot, "b": "[]"], "all a/* > 0").status == 3)
+        #expect(try await check(["a": Self.hot, "b": "[]"], "any a/* > 8").status == 3)
+    }
+
+    /// More than a reader is told of at once.
+    @Test func ofManyItemsTheLastOneCounts() async throws {
+        let items = (0..<20_000).map { #"{"k":"\#($0)","v":\#($0 == 19_999 ? 7 : 1)}"# }
+        let (report, status) = try await check(["a": "[\(items.joined(separator: ","))]", "b": "[]"], "hot: a/* > 5")
+        #expect(status == 3 && report.contains("  fires for 1: a/19999\n"), "\(report.suffix(500))")
+    }
+
+    /// More alerts than are published at once.
+    @Test func allOfManyAlertsCount() async throws {
+        let items = "[\((0..<9_000).map { #"{"k":"\#($0)","v":7}"# }.joined(separator: ","))]"
+        let (report, status) = try await check(["a": items, "b": "[]"], "hot: a/* > 5")
+        #expect(status == 3 && report.contains("  fires for 9000: a/0, a/1, "), "\(report.suffix(500))")
+        let arguments = ["--items=", "--key=/k", "--value=/v", "--once", "--alert", "hot: a/* > 5"]
+        #expect(try await run(["a": items], arguments).output.last == "8900 more alerts fire")
+    }
+}

@@ -1,0 +1,363 @@
+import Feed
+import Outputs
+import Reactor
+import TestSupport
+import Testing
+
+@testable import HTTPServer
+@testable import Web
+
+@Suite(.limited) struct AlertsHandlerTests {
+    static let hostile = "a\"b\\c\n\u{1}\u{7F}\u{202E}\u{1B}[2J</script>é🐈"
+
+    /// An answer, taken apart.
+    private struct Answer {
+        let run: String?
+        let alerts: [Alert]
+        let lines: [String]
+        let more: Double?
+
+        init(_ bytes: [UInt8]) throws {
+            let tree = JSONTree(try JSONMinifier.minify(bytes[...], .nothing, nil))
+            #expect(bytes.last == 0x0A && tree.keys == ["run", "alerts", "more_alerts"])
+            (run, more) = (tree.find("/run")?.text, tree.find("/more_alerts")?.number)
+            lines = tree.find("/alerts")?.values.map(\.rawText) ?? []
+            alerts = try lines.map { line in
+                // Its number may be 0, as in a `kept` line.
+                let kept = #"{"type":"kept","time":"2026-03-01T12:00:02.000000Z","run":"r","line":\#(line)}"#
+                guard case .kept(let kept) = try LineDecoder.decode(Array(kept.utf8)[...]).body,
+                    case .alert(let alert) = kept.line.body
+                else { throw Failure(.notJSON, line) }
+                return alert
+            }
+        }
+
+        /// The conditions and what they are about.
+        var names: [String] { alerts.map { "\($0.condition) \($0.about)" } }
+    }
+
+    private static func response(_ stage: MetricsStage, _ handler: AlertsHandler? = nil) -> HTTPResponse {
+        let request = HTTPRequest(method: "GET", target: "/alerts", fields: [], body: [])
+        return (handler ?? AlertsHandler(stage.context)).response(to: request, below: "")
+    }
+
+    private static func answer(_ stage: MetricsStage, room: Int = 8_000) throws -> Answer {
+        try Answer(Scrape.Body(response(stage), room: room).rest())
+    }
+
+    @Test func tellsWhatFiresInItsOrder() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop)
+            let rooms = await stage.register("rooms")
+            #expect(try Self.answer(stage).names == [] && Self.answer(stage).run == "r1")
+            for (state, condition, about) in [
+                (Alert.State.firing, "hot", "rooms/b"), (.firing, "hot", "rooms/a"), (.firing, "cold", "rooms/c"),
+                (.resolved, "cold", "rooms/never"), (.reminder, "hot", "rooms/b"), (.resolved, "hot", "rooms/a"),
+            ] {
+                await stage.alert(state, condition, about, from: rooms)
+            }
+            let answer = try Self.answer(stage)
+            #expect(answer.names == ["hot rooms/b", "cold rooms/c"] && answer.more == 0)
+            #expect(answer.alerts.map(\.state) == [.reminder, .firing])
+            // The bytes are those of the feed.
+            let lines = await stage.store.newest(bytes: 1 << 20)?.compactMap(\.piece).map { piece in
+                switch piece {
+                case .bytes(let bytes): String(decoding: bytes, as: UTF8.self)
+                case .span(let span): span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+                }
+            }
+            #expect(answer.lines.allSatisfy { line in lines?.contains { $0.contains("\(line)\n") } == true })
+            await stage.alert(.firing, "hot", "rooms/a", from: rooms)
+            #expect(try Self.answer(stage).names == ["hot rooms/b", "cold rooms/c", "hot rooms/a"])
+        }
+    }
+
+    /// Also when the log has let go of its lines.
+    @Test func whatFiresForLongIsTold() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop)
+            let rooms = await stage.register("rooms")
+            await stage.alert(.firing, "hot", "rooms/a", from: rooms)
+            try await stage.store.whileRunning { try await loop.sleep(for: .seconds(600)) }
+            await stage.alert(.firing, "hot", "rooms/b", from: rooms)
+            #expect(await stage.store.firstSequence > 1)
+            #expect(try Self.answer(stage).names == ["hot rooms/a", "hot rooms/b"])
+        }
+    }
+
+    @Test func textsStayJSON() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop)
+            await stage.alert(.firing, Self.hostile, Self.hostile, from: await stage.register("rooms"))
+            let answer = try Self.answer(stage)
+            #expect(answer.names == ["\(Self.hostile) \(Self.hostile)"])
+            #expect(!answer.lines[0].unicodeScalars.contains { $0.value < 0x20 })
+        }
+    }
+
+    @Test(arguments: [1, 7, 1_000, 1 << 20]) func anyRoomGivesTheSameBytes(_ room: Int) async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop)
+            let rooms = await stage.register("rooms")
+            for number in 0..<200 { await stage.alert(.firing, "hot", "rooms/\(number)", from: rooms) }
+            let answer = try Self.answer(stage, room: room)
+            #expect(answer.names == (0..<200).map { "hot rooms/\($0)" })
+        }
+    }
+
+    /// Whatever comes and goes between two pieces, nothing is there twice, and what stays is there.
+    @Test(arguments: [1, 2, 3] as [UInt64]) func whatChangesMeanwhileIsToldOnceAtMost(_ seed: UInt64) async throws {
+        try await withLoop(virtual: true) { loop in
+            var random = SeededGenerator(seed: seed)
+            let stage = MetricsStage(on: loop)
+            let rooms = await stage.register("rooms")
+            for number in 0..<600 { await stage.alert(.firing, "hot", "rooms/\(number)", from: rooms) }
+            for _ in 0..<LongRun.rounds(short: 8, long: 200) {
+                var body = try Scrape.Body(Self.response(stage), room: 4_000)
+                while body.isWhole == nil {
+                    body.take()
+                    let number = Int.random(in: 1..<600, using: &random)
+                    await stage.alert(
+                        Bool.random(using: &random) ? .resolved : .firing, "hot", "rooms/\(number)", from: rooms)
+                }
+                let names = try Answer(body.bytes).names
+                #expect(body.isWhole == true && Set(names).count == names.count, "seed \(seed)")
+                #expect(names.contains("hot rooms/0"), "seed \(seed)")
+            }
+        }
+    }
+
+    @Test func aHundredThousandAreAnsweredWithAsManyAsHaveALine() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop)
+            let rooms = await stage.register("rooms")
+            for first in stride(from: 0, to: 100_000, by: 1_000) {
+                await stage.store.publish(
+                    (first..<first + 1_000).map {
+                        let alert = MetricsStage.alert(.firing, "hot", "rooms/\($0)")
+                        return Event(time: stage.wall.now, source: rooms, body: .alert(alert))
+                    })
+            }
+            #expect(await stage.store.firingAlerts == 100_000)
+            // How long the loop is held up at most.
+            let clock = ContinuousClock()
+            var longest = Duration.zero
+            var body = try Scrape.Body(Self.response(stage), room: 1 << 20)
+            while body.isWhole == nil {
+                let count = body.bytes.count
+                longest = max(longest, clock.measure { body.take() })
+                // One piece is made at a time.
+                #expect(body.bytes.count - count <= 33 << 10)
+            }
+            let answer = try Answer(body.bytes)
+            #expect(answer.alerts.count > 20_000)
+            #expect(answer.alerts.count + Int(answer.more ?? 0) == 100_000)
+            #expect(answer.names.last == "hot rooms/99999")
+            #expect(longest < .seconds(1), "\(longest)")
+            let scrape = try stage.scrape()
+            let count = scrape.family("catwatch_alert_start_time_seconds").count
+            #expect(count == 1_000 && scrape.faults.isEmpty)
+            #expect(scrape["catwatch_metrics_left_out{of=\"alerts\"}"] == "\(100_000 - count)")
+            // There is room for no other, until one is resolved.
+            await stage.alert(.firing, "hot", "rooms/more", from: rooms)
+            #expect(await stage.store.firingAlerts == 100_000)
+            await stage.alert(.resolved, "hot", "rooms/50000", from: rooms)
+            #expect(await stage.store.firingAlerts == 99_999)
+            await stage.alert(.firing, "hot", "rooms/more", from: rooms)
+            #expect(await stage.store.firingAlerts == 100_000)
+            #expect(try Self.answer(stage).names.last == "hot rooms/more")
+        }
+    }
+
+    @Test func soManyAreAnsweredAtOnceAndEachWithinItsTime() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop)
+            let handler = AlertsHandler(stage.context)
+            var bodies = try (0..<AlertsHandler.mostAtOnce).map { _ in
+                try Scrape.Body(Self.response(stage, handler), room: 10)
+            }
+            let refused = Self.response(stage, handler)
+            #expect(refused.status == 503 && refused.fields.contains(HTTPField("Retry-After", "1")))
+            bodies[3].leave()
+            #expect(Self.response(stage, handler).status == 200)
+            try await loop.sleep(for: AlertsHandler.patience)
+            bodies[5].take()
+            #expect(bodies[5].isWhole == false && bodies[5].bytes.isEmpty)
+        }
+    }
+
+    // MARK: Over the wire
+
+    @Test func isServedAsTheOtherPathsAre() async throws {
+        var settings = WebSettings()
+        settings.token = WebToken("0123456789abcdef")
+        try await WebStage.run(settings) { stage in
+            let alert = MetricsStage.alert(.firing, "hot", "fact/\(Self.hostile)")
+            await stage.store.publish([Event(time: stage.store.wallTime, source: stage.source, body: .alert(alert))])
+            let token = "Authorization: Bearer 0123456789abcdef"
+            let answer = try await stage.ask("GET", "/alerts?x", [token])
+            #expect(answer.status == 200 && answer.fields["content-type"] == "application/json")
+            #expect(
+                answer.fields["cache-control"] == "no-store" && answer.fields["x-content-type-options"] == "nosniff")
+            #expect(try Answer(answer.body).names == ["hot fact/\(Self.hostile)"])
+            let head = try await stage.ask("HEAD", "/alerts", [token])
+            #expect(head.status == 200 && head.body.isEmpty && head.fields["content-type"] == "application/json")
+            for fields in [[], ["Authorization: Bearer 0123456789abcdeg"], ["Authorization: Basic MDE6MDE="]] {
+                let refused = try await stage.ask("GET", "/alerts", fields)
+                #expect(refused.status == 401 && !refused.text.contains("hot"), "\(fields)")
+            }
+            #expect(try await stage.ask("GET", "/alerts", [token, "Host: evil.test"]).status == 421)
+            for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+                let refused = try await stage.ask(method, "/alerts", [token])
+                #expect(refused.status == 405 && refused.fields["allow"] == "GET, HEAD", "\(method)")
+            }
+            #expect(try await stage.ask("GET", "/alerts/", [token]).status == 404)
+            // It changes too often to be known.
+            let again = try await stage.ask("GET", "/alerts", [token, "If-None-Match: *"])
+            #expect(again.status == 200 && again.fields["etag"] == nil)
+        }
+    }
+
+    // MARK: Of others
+
+    static let hello =
+        #"{"type":"hello","time":"2026-03-01T12:00:00.000000Z","format":1,"run":"r9","filtered":false,"interval_s":5,"#
+        + #""history_s":60,"first_seq":1,"next_seq":1,"host":{},"app":{"name":"catwatch","version":"9.9","#
+        + #""started":"2026-03-01T11:00:00.000000Z"}}"#
+
+    /// An alert line as anybody may write one.
+    ///
+    /// - Parameter condition: as it stands in JSON.
+    static func forged(
+        _ sequence: Int, _ condition: String, about: String, state: String = "firing", source: String = "q",
+        more: String = ""
+    ) -> String {
+        #"{"seq":\#(sequence),"time":"2026-03-01T12:00:01.000000Z","type":"alert","source":"\#(source)","about":"\#(about)","#
+            + #""condition":"\#(condition)","state":"\#(state)","id":"1","at":"2026-03-01T12:00:01.000000Z","#
+            + #""since":"2026-03-01T11:59:59.250000Z","test":"> 5","evidence":{"run":"r9","from":1,"to":1}\#(more)}"#
+    }
+
+    @Test func ofAnAttachedAgentAnythingMayCome() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop, isRelay: true)
+            let early = Self.response(stage)
+            #expect(early.status == 503 && early.fields.contains(HTTPField("Retry-After", "1")))
+            try await stage.relay(Self.hello)
+            let deep = String(repeating: "[", count: 29) + String(repeating: "]", count: 29)
+            try await stage.relay(
+                Self.forged(1, #"a\"},{\"b\n\u001b[2J\u0000"#, about: #"q\u202e</script>"#),
+                Self.forged(2, "never", about: "q", state: "resolved"),
+                Self.forged(3, "later", about: "q", state: "muted"),
+                Self.forged(4, "deep", about: "q", more: #","data":\#(deep)"#),
+                Self.forged(5, "twice", about: "q", more: #", "state" : "resolved""#),
+                Self.forged(6, "same", about: "q"), Self.forged(7, "same", about: "q", source: "other"))
+            let answer = try Self.answer(stage)
+            #expect(answer.run == "r9" && answer.more == 0 && !answer.lines[1].contains("data"))
+            #expect(
+                answer.names == [
+                    "a\"},{\"b\n\u{1B}[2J\0 q\u{202E}</script>", "deep q", "twice q", "same q", "same q",
+                ])
+            let scrape = try stage.scrape()
+            #expect(scrape.faults.isEmpty)
+            #expect(
+                scrape.family("catwatch_alerts").map { $0.replacing(",state=\"firing\"", with: "") } == [
+                    #"{condition="a\"},{\"b\n\#u{FFFD}[2J\#u{FFFD}"} 1"#, #"{condition="deep"} 1"#,
+                    #"{condition="twice"} 1"#, #"{condition="same"} 2"#,
+                ])
+            // Of two sources that are about the same, one is told.
+            #expect(
+                scrape.family("catwatch_alert_start_time_seconds").suffix(2) == [
+                    #"{condition="twice",series="q"} 1772366399.25"#, #"{condition="same",series="q"} 1772366399.25"#,
+                ])
+            #expect(scrape["catwatch_metrics_left_out{of=\"alerts\"}"] == "1")
+            try await stage.relay(Self.hello.replacing("r9", with: "r10"))
+            #expect(try Self.answer(stage).names == [] && stage.scrape().family("catwatch_alerts") == [])
+        }
+    }
+
+    @Test func tenThousandForgedOnesFitTheBounds() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop, isRelay: true)
+            try await stage.relay(Self.hello)
+            let long = String(repeating: "x", count: 300)
+            for number in 1...10_000 {
+                let end = number % 2 == 0 ? "\(number)" : ""
+                try await stage.relay(Self.forged(number, "\(long)\(number)", about: "\(long)\(end)"))
+            }
+            let answer = try Self.answer(stage)
+            #expect(answer.alerts.count + Int(answer.more ?? 0) == 10_000 && answer.alerts.count > 1_000)
+            let scrape = try stage.scrape()
+            #expect(scrape.faults.isEmpty)
+            // All names begin with the same 128 bytes.
+            #expect(scrape.family("catwatch_alerts").count == 1)
+            #expect(scrape.family("catwatch_alert_start_time_seconds").count == 1)
+            #expect(scrape["catwatch_metrics_left_out{of=\"alerts\"}"] == "9999")
+        }
+    }
+
+    @Test func anAnswerOfWhichTheRunIsOverBreaksOff() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop, isRelay: true)
+            try await stage.relay(Self.hello)
+            var body = try Scrape.Body(Self.response(stage), room: 64 << 10)
+            try await stage.relay(Self.hello.replacing("r9", with: "r10"))
+            body.take()
+            #expect(body.isWhole == false && body.bytes.isEmpty)
+        }
+    }
+
+    @Test func anAgentsKeptAlertCountsToo() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop)
+            let id = await stage.store.member("web1")
+            let time = "2026-03-01T12:00:02.000000Z"
+            let hello = Self.hello.replacing(#""first_seq":1,"next_seq":1"#, with: #""first_seq":90,"next_seq":90"#)
+            let stats =
+                #"{"type":"stats","time":"\#(time)","as_of":89,"endpoints":[],"sources":"#
+                + #"[{"source":"q","state":"ok","since":"\#(time)"}]}"#
+            let line = Self.forged(50, "hot", about: "q/a")
+            let lines = [hello, stats, #"{"type":"kept","time":"\#(time)","run":"r9","line":\#(line)}"#]
+            _ = await stage.store.receive(
+                try lines.map { .success(try LineDecoder.decode(Array($0.utf8)[...])) }, from: id)
+            #expect(try Self.answer(stage).names == ["hot q/a"])
+            #expect(
+                try stage.scrape().family("catwatch_alerts") == [#"{agent="web1",condition="hot",state="firing"} 1"#])
+            #expect(
+                try stage.scrape().family("catwatch_alert_start_time_seconds") == [
+                    #"{agent="web1",condition="hot",series="q/a"} 1772366399.25"#
+                ])
+            let end = Self.forged(90, "hot", about: "q/a", state: "resolved")
+            _ = await stage.store.receive([.success(try LineDecoder.decode(Array(end.utf8)[...]))], from: id)
+            #expect(try Self.answer(stage).names == [])
+        }
+    }
+
+    @Test func anAgentsAlertsAreItsOwn() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop)
+            let id = await stage.store.member("web1")
+            let lines = [
+                Self.hello, Self.forged(1, #"hot\""#, about: "q/a"), Self.forged(2, "hot", about: "q/b"),
+                Self.forged(3, "cold", about: "q/b"), Self.forged(4, "cold", about: "q/b", state: "resolved"),
+            ]
+            _ = await stage.store.receive(
+                try lines.map { .success(try LineDecoder.decode(Array($0.utf8)[...])) }, from: id)
+            await stage.alert(.firing, "hot", "web1.q/b", from: await stage.register("mine"))
+            let answer = try Self.answer(stage)
+            #expect(answer.names == ["hot\" q/a", "hot q/b", "hot web1.q/b"])
+            #expect(answer.lines[0].contains(#""agent":"web1""#) && !answer.lines[2].contains("agent"))
+            let scrape = try stage.scrape()
+            #expect(
+                scrape.family("catwatch_alerts") == [
+                    #"{agent="web1",condition="hot\"",state="firing"} 1"#,
+                    #"{agent="web1",condition="hot",state="firing"} 1"#,
+                    #"{agent="web1",condition="cold",state="firing"} 0"#,
+                ])
+            #expect(
+                scrape.family("catwatch_alert_start_time_seconds").map { String($0.prefix { $0 != " " }) } == [
+                    #"{agent="web1",condition="hot\"",series="q/a"}"#, #"{agent="web1",condition="hot",series="q/b"}"#,
+                    #"{condition="hot",series="web1.q/b"}"#,
+                ])
+        }
+    }
+}
