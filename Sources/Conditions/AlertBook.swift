@@ -14,7 +14,7 @@ package struct AlertBook: LineWatcher {
     /// The rule of each condition on the board, and the rules' and conditions' places by name.
     private let ruleOfCondition: [Int]
     private let places: [Board.Name: (rule: Int, conditions: Range<Int>)]
-    private var episodes: [Key: Episode] = [:]
+    private var episodes: [Key: Firing] = [:]
     /// The episodes by the numbers that `reminders` has.
     private var keys: [Int: Key] = [:]
     /// The newest episode of each that had one: since when it held, and how many before it had the same time.
@@ -48,7 +48,7 @@ package struct AlertBook: LineWatcher {
         let about: Board.Name
     }
 
-    private struct Episode {
+    private struct Firing {
         /// Its newest alert; its times are those of the wall clock.
         var alert: Alert
         let source: String
@@ -141,7 +141,7 @@ package struct AlertBook: LineWatcher {
         case .clock(let change) where line.agent == nil: offset += change.step + change.slept
         case .peer(let peer):
             // Nobody's clock is wrong by more than a year, whatever a line says.
-            if let agent = line.agent {
+            if let agent = line.agent, skews.count < Self.mostNames || skews[agent] != nil {
                 skews[agent] = peer.skew.map { .microseconds(min(max($0, -3e10), 3e10) * 1_000) }
             }
         default: break
@@ -150,7 +150,7 @@ package struct AlertBook: LineWatcher {
         if case .data = line.body, let source = line.source, !isAbout(source: source) { return }
         let time = time(of: line)
         if let time { pass(to: time) }
-        if case .alert(let alert) = line.body { return note(alert, line) }
+        if case .alert(let alert) = line.body { return countEpisode(alert, line) }
         board.apply(steady(line), at: time, newest: newest.map { $0 - offset })
         collect()
     }
@@ -171,7 +171,7 @@ package struct AlertBook: LineWatcher {
     }
 
     /// Remembers which episodes there were, for the names of those that follow.
-    private mutating func note(_ alert: Alert, _ line: Line) {
+    private mutating func countEpisode(_ alert: Alert, _ line: Line) {
         guard isSilent, line.agent == nil, alert.state == .firing else { return }
         _ = count(Key(condition: Board.Name(alert.condition), about: Board.Name(alert.about)), since: alert.since)
     }
@@ -269,7 +269,7 @@ package struct AlertBook: LineWatcher {
             about: about, condition: rule.name, state: .firing, id: id(for: key, since: since), at: turn.at + offset,
             since: since, severity: rule.severity?.rawValue, test: board.conditions[turn.condition].body,
             note: rule.note, evidence: Alert.Evidence(run: run, from: turn.from, to: turn.line))
-        var episode = Episode(
+        var episode = Firing(
             alert: alert, source: source ?? EventStore.ownName, number: nextNumber, met: [turn.condition],
             begun: turn.at, told: turn.at)
         nextNumber += 1
@@ -325,6 +325,10 @@ package struct AlertBook: LineWatcher {
         else { return }
         var alert = episode.alert
         (alert.state, alert.at, alert.reason) = (.reminder, time + offset, nil)
+        let worst = episode.met.lazy.compactMap {
+            board.worst(of: $0, about: alert.about, source: episode.source)
+        }.first
+        alert.note(worst)
         episodes[key]?.alert = alert
         // However much time passes at once, it is told once.
         episodes[key]?.told = max(time, passing ?? time)
@@ -340,61 +344,58 @@ package struct AlertBook: LineWatcher {
         defer { isSilent = false }
         switch line.body {
         // The lines of the next run go on from those of the last.
-        case .hello, .bye, .kept, .refusal: return
+        case .hello, .bye, .refusal: return
         case .stats(let stats): list(stats)
         default: apply(line)
         }
     }
 
-    /// Goes on after the lines of earlier runs with the episodes that their alerts tell of.
+    /// Goes on after the lines of earlier runs with the alerts that fire.
     ///
     /// - Parameters:
-    ///   - firing: the newest `alert` line of each episode that is not resolved.
-    ///   - sources: the sources that there are; nil in a fleet, whose agents come later.
+    ///   - firing: the newest line of each alert that is not resolved, and its source.
+    ///   - sources: the sources that there are.
+    ///   - isAll: whether there are no others; not in a fleet, whose agents come later.
     ///   - wall: now. If the clock was set back meanwhile, no time has passed.
-    package mutating func resume(_ firing: [Line], sources: [SourceStatus]?, at wall: Timestamp) {
-        resume(sources: sources, at: wall) { offset in
-            firing.compactMap { line in
-                guard line.agent == nil, case .alert(let alert) = line.body, alert.state != .resolved else {
-                    return nil
-                }
-                // A reminder says when it was told, but not since when.
-                let begun = alert.state == .reminder ? alert.since : alert.at
-                return Episode(
-                    alert: alert, source: line.source ?? EventStore.ownName, number: 0, begun: begun - offset,
-                    told: alert.at - offset)
-            }
-        }
-    }
-
-    /// Goes on after another book whose run has ended, with its episodes; see `resume`.
-    package mutating func resume(after old: AlertBook, sources: [SourceStatus]?, at wall: Timestamp) {
-        var old = old
-        let episodes = old.episodes.values.sorted { $0.number < $1.number }
-        // What time decides until then nobody was told.
-        old.isSilent = true
-        old.advance(to: wall)
-        adopt(old)
-        resume(sources: sources, at: wall) { _ in episodes }
-    }
-
-    /// - Parameter episodes: returns those that were told, given how far the wall clock is ahead of the time that counts.
-    private mutating func resume(
-        sources: [SourceStatus]?, at wall: Timestamp, _ episodes: (_ offset: Duration) -> [Episode]
+    package mutating func resume(
+        _ firing: [(alert: Alert, source: String)], sources: [SourceStatus], isAll: Bool, at wall: Timestamp
     ) {
         if wall - offset < board.time { offset = wall - board.time }
         let now = wall - offset
         (ownTime, passing) = (now, now)
         isSilent = true
         board.resume(at: now)
-        for status in sources ?? [] { board.describe(status) }
-        if let sources { board.retire(allBut: Set(sources.map(\.source))) }
+        for status in sources { board.describe(status) }
+        if isAll { board.retire(allBut: Set(sources.map(\.source))) }
         collect()
         isSilent = false
-        take(episodes(offset), at: now)
-        for (key, episode) in self.episodes where sources != nil && episode.source != EventStore.ownName {
+        let told = firing.map { alert, source in
+            // A reminder says when it was told, but not since when.
+            let begun = alert.state == .reminder ? alert.since : alert.at
+            return Firing(alert: alert, source: source, number: 0, begun: begun - offset, told: alert.at - offset)
+        }
+        take(told, at: now)
+        for (key, episode) in episodes where isAll && episode.source != EventStore.ownName {
             if !board.isListed(source: episode.source) { resolve(key, episode.alert, at: now, .forgotten) }
         }
+    }
+
+    /// The newest line of each alert that fires, and its source.
+    package var firing: [(alert: Alert, source: String)] {
+        episodes.values.sorted { $0.number < $1.number }.map { ($0.alert, $0.source) }
+    }
+
+    /// Takes over what a book of the run before knows, whose run has ended, but not its episodes.
+    package mutating func adopt(ended old: AlertBook, at wall: Timestamp) {
+        var old = old
+        // Alerts that came due while the agent was stopped were told to nobody.
+        old.isSilent = true
+        old.advance(to: wall)
+        adopt(old)
+        isSilent = true
+        board.advance(to: max(board.time, wall - offset))
+        collect()
+        isSilent = false
     }
 
     /// Takes over what another book knows, and the states of conditions that both have, but not its episodes.
@@ -429,7 +430,7 @@ package struct AlertBook: LineWatcher {
     }
 
     /// Takes over episodes. Those of conditions that changed are judged anew; those of conditions that are gone end.
-    private mutating func take(_ told: [Episode], at now: Timestamp, kept: [Line] = []) {
+    private mutating func take(_ told: [Firing], at now: Timestamp, kept: [Line] = []) {
         var changed: [Key] = []
         for old in told {
             let key = Key(condition: Board.Name(old.alert.condition), about: Board.Name(old.alert.about))
@@ -445,8 +446,8 @@ package struct AlertBook: LineWatcher {
             }
             let rule = rules[place.rule]
             let same = place.conditions.filter { board.conditions[$0].body == episode.alert.test }
-            // That of another condition says nothing of this one.
-            if same.isEmpty { episode.alert.worst = nil }
+            // The old condition's worst value does not apply.
+            if same.isEmpty { (episode.alert.worst, episode.alert.evidence.worst) = (nil, nil) }
             for condition in same.isEmpty ? Array(place.conditions) : same {
                 if board.setMet(
                     condition, about: episode.alert.about, of: episode.source, since: episode.alert.since - offset,
@@ -489,7 +490,15 @@ extension ConditionBoard {
         if alert.evidence.run != run { alert.evidence = Alert.Evidence(run: run, from: 0, to: 0) }
         if turn.isMet { alert.evidence.from = turn.from }
         alert.evidence.to = turn.line > 0 ? turn.line : sequence
-        alert.worst = turn.worst?.value ?? alert.worst
-        alert.evidence.worst = turn.worst?.line.flatMap { $0 > 0 ? $0 : nil } ?? alert.evidence.worst
+        alert.note(turn.worst)
+    }
+}
+
+extension Alert {
+    /// Takes the worst value so far; its line is of an earlier run if that is nil.
+    fileprivate mutating func note(_ worst: (value: Double, line: Int?)?) {
+        guard let worst else { return }
+        self.worst = worst.value
+        evidence.worst = worst.line.flatMap { $0 > 0 ? $0 : nil } ?? evidence.worst
     }
 }

@@ -22,26 +22,26 @@ package struct AlertComparison: Sendable {
 
     private var recorded = Side()
     private var computed = Side()
-    private var run = 0
+    private var crashes = 0
     /// The number of alerts that both have.
     package private(set) var same = 0
     /// The number of differences, and the first of them, a sentence each.
     package private(set) var count = 0
     package private(set) var differences: [String] = []
 
-    /// An alert, and the number of the run in which it was told, or computed.
-    private typealias Told = (alert: Alert, run: Int)
+    /// An alert, and the number of crashes before it was told, or computed.
+    private typealias Told = (alert: Alert, crashes: Int)
 
     private struct Side {
         private var alerts: [Key: [Told]] = [:]
         private(set) var count = 0
 
-        mutating func add(_ alert: Alert, _ run: Int) {
-            alerts[Key(alert), default: []].append((alert, run))
+        mutating func add(_ alert: Alert, after crashes: Int) {
+            alerts[Key(alert), default: []].append((alert, crashes))
             count += 1
         }
 
-        mutating func take(like alert: Alert) -> Told? {
+        mutating func removeFirst(like alert: Alert) -> Told? {
             let key = Key(alert)
             guard var waiting = alerts[key] else { return nil }
             count -= 1
@@ -56,19 +56,19 @@ package struct AlertComparison: Sendable {
 
     package init() {}
 
-    /// Begins another run.
-    package mutating func beginRun() { run += 1 }
+    /// A run has ended without a `bye`: its newest lines may be lost.
+    package mutating func noteCrash() { crashes += 1 }
 
     package mutating func add(recorded alert: Alert) {
-        if let twin = computed.take(like: alert) { return compare((alert, run), twin) }
+        if let twin = computed.removeFirst(like: alert) { return compare((alert, crashes), twin) }
         guard recorded.count < Self.most else { return differ(alert, "is not computed") }
-        recorded.add(alert, run)
+        recorded.add(alert, after: crashes)
     }
 
     package mutating func add(computed alert: Alert) {
-        if let twin = recorded.take(like: alert) { return compare(twin, (alert, run)) }
+        if let twin = recorded.removeFirst(like: alert) { return compare(twin, (alert, crashes)) }
         guard computed.count < Self.most else { return differ(alert, "is not recorded") }
-        computed.add(alert, run)
+        computed.add(alert, after: crashes)
     }
 
     /// Counts those whose twin has not come.
@@ -80,7 +80,7 @@ package struct AlertComparison: Sendable {
 
     private mutating func compare(_ recorded: Told, _ computed: Told) {
         // A crash lost its line, and it was told again when the next run began, as things were then.
-        guard recorded.run <= computed.run else {
+        guard recorded.crashes <= computed.crashes else {
             same += 1
             return
         }

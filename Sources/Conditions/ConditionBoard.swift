@@ -139,7 +139,16 @@ package struct ConditionBoard: Sendable {
     }
 
     /// Whether a condition is about something that has come.
-    package func hasSubject(_ condition: Int) -> Bool { !members[condition].isEmpty }
+    package func hasSubject(_ condition: Int) -> Bool {
+        members[condition].contains { index in
+            let (source, series) = (sources[pairs[index].source], pairs[index].series.map { self.series[$0] })
+            // A source that is said to be silent is there from the beginning.
+            guard let series else {
+                return conditions[condition].isAboutAgents || source.isListed || source.hasAnswered
+            }
+            return series.newest != nil || series.window != nil
+        }
+    }
 
     /// The measurement that a condition was judged by: of a series for which it is met, else of one for which it is not. Of
     /// several, the newest.
@@ -736,7 +745,7 @@ package struct ConditionBoard: Sendable {
             let turn = Turn(
                 condition: condition, pair: pair, isMet: phase.isMet, at: now,
                 since: phase.since ?? before.since ?? now, from: extreme?.from ?? 0, line: line,
-                worst: extreme.flatMap { extreme in extreme.worst.map { (sign(of: condition) * $0, extreme.line) } },
+                worst: worst(of: extreme, condition),
                 isGone: isGone || pair.map { pairs[$0].isGone } ?? false)
             turns?.append(turn)
         }
@@ -874,15 +883,7 @@ package struct ConditionBoard: Sendable {
             extremes[~number] = Extreme(from: 0)
             return true
         }
-        var known: [Int] = []
-        if condition.isAboutAgents {
-            known = agent(named: name).map { sources[$0].pairs } ?? []
-        } else if condition.isOfSources {
-            known = source(named: name).map { sources[$0].pairs } ?? []
-        } else if let source = source(named: sourceName) {
-            known = series(named: name, of: source).map { series[$0].pairs } ?? []
-        }
-        guard let pair = known.first(where: { pairs[$0].condition == number }) else { return false }
+        guard let pair = pair(of: number, about: name, of: sourceName) else { return false }
         pairs[pair].isGone = false
         let worst = worst.map { sign(of: number) * $0 }
         if pairs[pair].phase.isMet {
@@ -899,6 +900,30 @@ package struct ConditionBoard: Sendable {
             if case .isSilent(let span) = test.kind { setSilent(pair, since: since - span) }
         }
         return true
+    }
+
+    /// The pair of a condition for a series, source or agent; nil if it is not about that.
+    private mutating func pair(of number: Int, about name: String, of sourceName: String) -> Int? {
+        let condition = conditions[number]
+        var known: [Int] = []
+        if condition.isAboutAgents {
+            known = agent(named: name).map { sources[$0].pairs } ?? []
+        } else if condition.isOfSources {
+            known = source(named: name).map { sources[$0].pairs } ?? []
+        } else if let source = source(named: sourceName) {
+            known = series(named: name, of: source).map { series[$0].pairs } ?? []
+        }
+        return known.first { pairs[$0].condition == number }
+    }
+
+    /// The worst value so far of what a condition is met for, and its line, if that is of this run; nil where values have no order.
+    mutating func worst(of number: Int, about name: String, source: String) -> (value: Double, line: Int?)? {
+        guard !conditions[number].isOfSet, let pair = pair(of: number, about: name, of: source) else { return nil }
+        return worst(of: extremes[pair], number)
+    }
+
+    private func worst(of extreme: Extreme?, _ condition: Int) -> (value: Double, line: Int?)? {
+        extreme.flatMap { extreme in extreme.worst.map { (sign(of: condition) * $0, extreme.line) } }
     }
 
     /// Nothing came after that time, unless a line tells otherwise.

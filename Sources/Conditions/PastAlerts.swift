@@ -1,17 +1,34 @@
 package import Feed
 internal import Reactor
 
-/// The alerts that a recording comes to: what an agent with these rules would have told, run after run.
+/// The alerts that a recording would have produced: what an agent with these rules would have told, run after run.
 package struct PastAlerts: Sendable {
+    /// A run whose first numbered line has not come.
+    private struct NextRun {
+        let hello: Line.Hello
+        var sources: [SourceStatus] = []
+        /// Whether these are all.
+        var isAll = false
+        /// What fires by the lines before it; nil until the book is that of the run.
+        var firing: [(alert: Alert, source: String)]?
+    }
+
     private let rules: [AlertRule]
+    private let names: Set<Board.Name>
     private var book: AlertBook
     private var sieve = LineSieve()
-    /// The run whose first line has not come, and the sources that there are then.
-    private var next: (hello: Line.Hello, sources: [SourceStatus]?)?
+    private var next: NextRun?
     private var run: String?
+    /// The newest time by the writer's clock: events have times of their own.
+    private var written: Timestamp?
+    private var refusedBefore = 0
+
+    // Bound: alerts that fire where a recording begins | 100,000 | the others fire anew
+    private static let mostFiring = 100_000
 
     package init(_ rules: [AlertRule]) {
         self.rules = rules
+        names = Set(rules.map { Board.Name($0.name) })
         book = AlertBook(rules, run: "", interval: .seconds(10), from: nil)
     }
 
@@ -19,10 +36,13 @@ package struct PastAlerts: Sendable {
     package var memory: Duration { book.memory }
 
     /// The number of times that a series found no room.
-    package var refused: Int { book.refused }
+    package var refused: Int { refusedBefore + book.refused }
 
     /// Whether a rule is about anything in the recording.
     package func hasSubject(_ rule: Int) -> Bool { book.hasSubject(rule) }
+
+    /// Whether there is a rule of that name.
+    package func has(rule name: String) -> Bool { names.contains(Board.Name(name)) }
 
     /// Applies the next line.
     package mutating func apply(_ line: RecordedLine) {
@@ -31,39 +51,78 @@ package struct PastAlerts: Sendable {
         case .hello(let hello):
             guard hello.run != run else { return }
             run = hello.run
-            next = (hello, nil)
+            next = NextRun(hello: hello)
         case .stats(let stats):
             if next != nil {
                 next?.sources = stats.sources
+                next?.isAll = stats.moreSources == 0
             } else {
                 sieve.interrupt()
                 book.list(stats)
             }
         case .bye, .refusal: return
-        case .kept:
-            begin(at: relayed.line.time)
-            sieve.interrupt()
-            book.apply(relayed.line)
+        case .kept(let kept): recall(kept.line, relayed.line)
         default: applyNumbered(line)
         }
     }
 
     private mutating func applyNumbered(_ line: RecordedLine) {
-        if next != nil { begin(at: line.time) }
+        begin(at: line.time)
+        if !line.isData { written = line.time }
         sieve.show(line, to: &book)
+    }
+
+    /// Reads a line from before the first numbered one.
+    private mutating func recall(_ old: Line, _ line: Line) {
+        sieve.interrupt()
+        if next != nil, next?.firing == nil { prepare(at: line.time) }
+        if case .alert(let alert) = old.body {
+            guard old.agent == nil, alert.state != .resolved, has(rule: alert.condition),
+                let count = next?.firing?.count, count < Self.mostFiring
+            else { return }
+            next?.firing?.append((alert, old.source ?? EventStore.ownName))
+        } else if next == nil {
+            book.apply(line)
+        } else {
+            book.applyPast(line)
+        }
+    }
+
+    /// Has a book of the next run take over what that of the run before knows.
+    private mutating func prepare(at time: Timestamp) {
+        guard let hello = next?.hello else { return }
+        sieve.interrupt()
+        let old = book
+        refusedBefore += old.refused
+        book = AlertBook(rules, run: hello.run, interval: hello.interval, from: nil)
+        book.adopt(ended: old, at: start(of: hello, time))
+        next?.firing = old.firing
+    }
+
+    /// When a run began: if its beginning is missing, at its first line.
+    private func start(of hello: Line.Hello, _ first: Timestamp) -> Timestamp {
+        (hello.firstSeq == 1 ? hello.app.started : nil) ?? max(first, written ?? first)
     }
 
     /// Goes on with the next run as an agent does that has its journal.
     private mutating func begin(at time: Timestamp) {
-        guard let (hello, sources) = next.take() else { return }
-        sieve.interrupt()
-        let old = book
-        book = AlertBook(rules, run: hello.run, interval: hello.interval, from: nil)
-        // Of a run whose beginning is missing nobody knows when it was.
-        let started = hello.firstSeq == 1 ? hello.app.started : nil
-        book.resume(after: old, sources: hello.isFleet ? nil : sources, at: started ?? time)
+        guard next != nil else { return }
+        if next?.firing == nil { prepare(at: time) }
+        guard let run = next.take() else { return }
+        book.resume(
+            run.firing ?? [], sources: run.sources, isAll: run.isAll && !run.hello.isFleet,
+            at: start(of: run.hello, time))
     }
 
     /// Removes and returns the next alert, with its source's name.
     package mutating func nextAlert() -> (source: String, alert: Alert)? { book.nextAlert() }
+}
+
+extension RecordedLine {
+    fileprivate var isData: Bool {
+        switch self {
+        case .plain(let plain, _): plain.kind == .data
+        case .other(let relayed): if case .data = relayed.line.body { true } else { false }
+        }
+    }
 }

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Counts how often a threshold would have been crossed by the values of a series, for all thresholds at once.
 ///
 /// A threshold lies between two bins of values. Of each value that follows on a lower one, those between both are crossed upwards:
@@ -126,13 +128,12 @@ package struct ThresholdSuggestion: Sendable {
             return range.map { [($0.lowerBound, count)] } ?? []
         }
         let isWide = range.lowerBound > 0 && range.upperBound / range.lowerBound > 100
-        let ratio = isWide ? Self.root(of: range.upperBound / range.lowerBound, parts) : 1
-        let edges = (0..<parts).reduce(into: [range.lowerBound]) { edges, part in
-            guard part > 0 else { return }
+        let edges = (0..<parts).map { part in
             // The width of the whole range may be no number.
             let share = Double(part) / Double(parts)
-            let even = range.lowerBound * (1 - share) + range.upperBound * share
-            edges.append(isWide ? edges[part - 1] * ratio : even)
+            return isWide
+                ? pow(range.lowerBound, 1 - share) * pow(range.upperBound, share)
+                : range.lowerBound * (1 - share) + range.upperBound * share
         }
         var counts = edges.map { _ in 0 }
         for bin in bins.values {
@@ -140,17 +141,5 @@ package struct ThresholdSuggestion: Sendable {
             counts[edges.lastIndex { $0 <= bin.low } ?? 0] += bin.count
         }
         return Array(zip(edges, counts))
-    }
-
-    /// The root of a number above 1, by halving an interval.
-    private static func root(of number: Double, _ degree: Int) -> Double {
-        var (low, high) = (1.0, number)
-        for _ in 0..<100 {
-            let middle = low + (high - low) / 2
-            var power = 1.0
-            for _ in 0..<degree { power *= middle }
-            if power < number { low = middle } else { high = middle }
-        }
-        return low
     }
 }

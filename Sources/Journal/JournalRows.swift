@@ -14,7 +14,6 @@ package final class JournalRows {
     private let database: SQLiteDatabase
     private let forwards: SQLiteStatement
     private let backwards: SQLiteStatement
-    private let alerts: SQLiteStatement
 
     /// Opens a journal for reading.
     ///
@@ -30,21 +29,11 @@ package final class JournalRows {
         // Read the identity before opening, or a replacement in between would be missed.
         identity = try? FileIdentity(at: file)
         do throws(JournalFault) {
-            let database = try Self.database(file)
-            self.database = database
-            func select(_ table: String, _ order: String) throws(JournalFault) -> SQLiteStatement {
-                try database.prepare(
-                    """
-                    SELECT l.id, l.time, l.type, l.source, l.series, l.value, l.line
-                    FROM \(table) WHERE l.id BETWEEN ? AND ? \(order)
-                    """)
-            }
-            forwards = try select("lines l", "ORDER BY l.id")
-            backwards = try select("lines l", "ORDER BY l.id DESC")
-            // Journals of earlier versions lack the table of their ids.
-            let known = try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'alerts'") == 1
-            alerts = try select(
-                known ? "alerts a CROSS JOIN lines l ON l.id = a.id" : "lines l", "AND l.type = 'alert' ORDER BY l.id")
+            database = try Self.database(file)
+            let columns =
+                "SELECT id, time, type, source, series, value, line FROM lines WHERE id BETWEEN ? AND ? ORDER BY id"
+            forwards = try database.prepare(columns)
+            backwards = try database.prepare(columns + " DESC")
         } catch {
             throw JournalFault(error.kind, Self.reason(error, file))
         }
@@ -167,7 +156,7 @@ package final class JournalRows {
         in rowIDs: ClosedRange<JournalPlace>, isReversed: Bool = false, onlyAlerts: Bool = false,
         atMost most: Int = 4_096, _ body: (Row) throws(JournalFault) -> Bool
     ) throws(JournalFault) -> JournalPlace? {
-        let statement = onlyAlerts ? alerts : isReversed ? backwards : forwards
+        guard let statement = onlyAlerts ? try alerts() : isReversed ? backwards : forwards else { return nil }
         statement.bind(1, rowIDs.lowerBound.id)
         statement.bind(2, rowIDs.upperBound.id)
         defer { statement.reset() }
@@ -179,6 +168,16 @@ package final class JournalRows {
             guard try body(row) else { return last }
         }
         return last
+    }
+
+    /// Selects `alert` lines; nil in a journal of an earlier version, which has none.
+    private func alerts() throws(JournalFault) -> SQLiteStatement? {
+        guard try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'alerts'") == 1 else { return nil }
+        return try database.prepare(
+            """
+            SELECT l.id, time, type, source, series, value, line FROM alerts a CROSS JOIN lines l ON l.id = a.id
+            WHERE a.id BETWEEN ? AND ? AND type = 'alert' ORDER BY a.id
+            """)
     }
 
     /// The range of row ids of lines with these times; nil for none.

@@ -41,7 +41,6 @@ import Testing
     private static func compare(_ lines: [[UInt8]], _ rules: [AlertRule]) -> AlertComparison {
         var (past, comparison) = (PastAlerts(rules), AlertComparison())
         read(lines) { line, decoded in
-            if case .hello? = decoded?.body { comparison.beginRun() }
             past.apply(line)
             if case .alert(let alert)? = decoded?.body { comparison.add(recorded: alert) }
             while let (_, alert) = past.nextAlert() { comparison.add(computed: alert) }

@@ -280,7 +280,8 @@ import Testing
                 switch what {
                 case "noise": _ = try await stage.write(String(repeating: "meow", count: 5_000), to: "x.db")
                 case "cut": try systemCall("truncate") { truncate(journal, 5_000) }
-                default: unlink(journal)
+                // An agent that readers were at leaves them beside it.
+                default: for suffix in ["", "-wal", "-shm"] { unlink(journal + suffix) }
                 }
             }
         }

@@ -9,10 +9,6 @@ package struct RecordingReader {
         package var faults: [String] = []
         /// Why it could not be read to its end.
         package var failure: String?
-        /// Whether the recording was being written to, so that there are newer lines.
-        package var hasGrown = false
-        /// The time of the newest line; nil if there is none.
-        package var newest: Timestamp?
     }
 
     private let recording: Recording
@@ -43,7 +39,6 @@ package struct RecordingReader {
         while recording.oddity == nil, result.failure == nil {
             recording.restart()
             while let line = recording.next() {
-                result.newest = line.time
                 try body(line)
             }
             progress(bytes)
@@ -66,7 +61,6 @@ package struct RecordingReader {
         if let oddity = recording.oddity { result.failure = oddity.text(command) }
         if let fault = journal?.fault { result.failure = "it cannot be read any further: \(fault)" }
         result.faults = recording.faults(isEmpty: journal?.isEmpty ?? false)
-        result.hasGrown = journal?.hasGrown ?? false
         return result
     }
 }

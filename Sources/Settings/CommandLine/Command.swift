@@ -196,7 +196,8 @@ extension Command {
             ([rows.same, rows.suggest], without(rows.against), options[\.against] == nil),
             ([rows.perWeek], without(rows.suggest), options[\.suggest] == nil),
             (
-                [rows.same], beside(rows.suggest, "it suggests a condition, and looks at none"),
+                [rows.same, rows.format, rows.alert],
+                beside(rows.suggest, "it suggests a condition, and looks at none"),
                 options[\.suggest] != nil
             ),
             (

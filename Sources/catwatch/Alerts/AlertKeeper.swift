@@ -84,8 +84,13 @@ actor AlertKeeper {
         }
         let started = started
         store.assumeIsolated { store in
-            book.resume(
-                firing.compactMap(\.keptLine), sources: store.isOfFleet ? nil : store.sourceStates, at: started)
+            let told = firing.compactMap(\.keptLine).compactMap { line -> (alert: Alert, source: String)? in
+                guard line.agent == nil, case .alert(let alert) = line.body, alert.state != .resolved else {
+                    return nil
+                }
+                return (alert, line.source ?? EventStore.ownName)
+            }
+            book.resume(told, sources: store.sourceStates, isAll: !store.isOfFleet, at: started)
             store.restore(firing)
             store.setWatcher(book, from: 1)
         }

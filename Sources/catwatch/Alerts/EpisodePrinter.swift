@@ -29,7 +29,7 @@ struct EpisodePrinter {
     /// The number of gathered bytes.
     var count: Int { bytes.count }
 
-    mutating func add(_ episode: Episode) {
+    mutating func add(_ episode: AlertEpisode) {
         switch format {
         case .ndjson: bytes += episode.json
         case .csv:
@@ -43,18 +43,18 @@ struct EpisodePrinter {
     }
 
     /// Removes and returns the gathered text.
-    mutating func take() -> String {
+    mutating func removeText() -> String {
         defer { bytes.removeAll(keepingCapacity: true) }
         let text = String(decoding: bytes, as: UTF8.self)
         return isTerminal ? Sanitizer.lines(text) : text
     }
 
-    private func text(_ episode: Episode) -> String {
+    private func text(_ episode: AlertEpisode) -> String {
         let alert = episode.newest
         let (began, name) = (
             LogText.here(episode.begun).prefix(19), Sanitizer.visible(alert.condition, limit: Self.longestName)
         )
-        let agent = episode.agent.map { "\($0): " } ?? ""
+        let agent = episode.agent.map { Sanitizer.visible($0, limit: 40) + ": " } ?? ""
         let lasted = episode.ended == nil ? "fires" : Self.spoken(episode.length(until: episode.begun))
         let value = episode.value.map { NumberText.short($0) } ?? episode.text.map { Sanitizer.visible($0, limit: 30) }
         let cells = [
@@ -81,18 +81,15 @@ struct EpisodePrinter {
         return (cells + [rest]).joined(separator: "  ")
     }
 
-    private static func csv(_ episode: Episode) -> String {
+    private static func csv(_ episode: AlertEpisode) -> String {
         let (alert, evidence) = (episode.newest, episode.newest.evidence)
-        func number(_ value: Double?) -> String {
-            value.map { value in
-                String(decoding: LineWriter.bytes(atMost: LineWriter.mostNumber) { $0.number(value) }, as: UTF8.self)
-            } ?? ""
-        }
         let cells = [
-            LogCSV.text(alert.condition), LogCSV.text(alert.about), LogCSV.text(episode.source), episode.agent ?? "",
+            LogCSV.text(alert.condition), LogCSV.text(alert.about), LogCSV.text(episode.source),
+            LogCSV.text(episode.agent ?? ""),
             LogCSV.text(alert.id), LogCSV.text(alert.severity ?? ""), alert.since.text, episode.begun.text,
-            episode.ended?.text ?? "", number(alert.down?.seconds), alert.reason?.rawValue ?? "",
-            episode.value.map { number($0) } ?? LogCSV.text(episode.text ?? ""), number(alert.worst),
+            episode.ended?.text ?? "", LogCSV.number(alert.down?.seconds), alert.reason?.rawValue ?? "",
+            episode.value == nil ? LogCSV.text(episode.text ?? "") : LogCSV.number(episode.value),
+            LogCSV.number(alert.worst),
             LogCSV.text(evidence.run), "\(evidence.from)", "\(evidence.to)", evidence.worst.map { "\($0)" } ?? "",
         ]
         return cells.joined(separator: ",")

@@ -8,14 +8,17 @@ enum LogCSV {
 
     /// A record without its line end.
     static func record(_ row: JournalRows.Row, _ sequence: Int, run: String) -> String {
-        let value = row.value.map { number in
-            LineWriter.bytes(atMost: LineWriter.mostNumber) { $0.number(number) }
-        }
         let cells = [
             text(run), "\(sequence)", row.time.text, text(row.type), text(row.source), text(row.series),
-            String(decoding: value ?? [], as: UTF8.self), text(LogText.message(of: row) ?? ""),
+            number(row.value), text(LogText.message(of: row) ?? ""),
         ]
         return cells.joined(separator: ",")
+    }
+
+    /// A number as lines write it; empty for none.
+    static func number(_ value: Double?) -> String {
+        let bytes = value.map { value in LineWriter.bytes(atMost: LineWriter.mostNumber) { $0.number(value) } }
+        return String(decoding: bytes ?? [], as: UTF8.self)
     }
 
     private static func text(_ bytes: UnsafeRawBufferPointer) -> String { text(String(decoding: bytes, as: UTF8.self)) }

@@ -270,24 +270,30 @@ struct LogCommand {
     private func printAlerts() throws -> Int32 {
         let scan = try JournalRows(path: journal)
         var printer = EpisodePrinter(options.alertFormat, isTerminal: isTerminal)
-        var (episodes, isEmpty) = (Episodes(), true)
-        func print(_ episode: Episode) { (_, isEmpty) = (printer.add(episode), false) }
+        var (episodes, isEmpty) = (AlertEpisodes(), true)
+        func print(_ episode: AlertEpisode) throws(SystemError) {
+            printer.add(episode)
+            isEmpty = false
+            if printer.count >= Self.pieceSize { try Descriptor.write(printer.removeText(), to: output) }
+        }
         if let newest = try Self.newest(in: scan),
             let rowIDs = try scan.rowIDs(from: filter.from, until: filter.until)?.clamped(to: .first...newest)
         {
+            var ended: [AlertEpisode] = []
             try scan.pieces(in: rowIDs, onlyAlerts: true) { row in
                 guard filter.admits(row), let line = try? LineDecoder.decode(Array(row.line)[...]),
                     case .alert(let alert) = line.body
                 else { return true }
-                if let ended = episodes.add(alert, of: line.source ?? "", agent: line.agent) { print(ended) }
-                return printer.count < Self.pieceSize
+                if let last = episodes.add(alert, of: line.source ?? "", agent: line.agent) { ended.append(last) }
+                return ended.count < 1_000
             } piece: { last in
-                try Descriptor.write(printer.take(), to: output)
+                for episode in ended { try print(episode) }
+                ended = []
                 return last < .last
             }
         }
-        for episode in episodes.firing { print(episode) }
-        try Descriptor.write(printer.take(), to: output)
+        for episode in episodes.firing { try print(episode) }
+        try Descriptor.write(printer.removeText(), to: output)
         if episodes.leftOut > 0 { notice("\(episodes.leftOut) alerts were left out: too many fire at once") }
         return isEmpty ? 1 : 0
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Feed
 
-@Suite(.limited) struct EpisodesTests {
+@Suite(.limited) struct AlertEpisodesTests {
     private static func alert(_ state: Alert.State, _ id: String = "1", at second: Int64, about: String = "a") -> Alert
     {
         Alert(
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func anEpisodeLastsFromFiringToResolved() throws {
-        var episodes = Episodes()
+        var episodes = AlertEpisodes()
         #expect(episodes.add(Self.alert(.firing, at: 10), of: "s") == nil)
         #expect(episodes.add(Self.alert(.reminder, at: 15), of: "s") == nil)
         #expect(episodes.firing.map(\.begun) == [Timestamp(seconds: 10)])
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func aBeginningThatIsMissingIsTakenFromWhatIsLeft() throws {
-        var episodes = Episodes()
+        var episodes = AlertEpisodes()
         let last = episodes.add(Self.alert(.resolved, at: 30), of: "s")
         let ended = try #require(last)
         #expect(ended.begun == Timestamp(seconds: 10))
@@ -42,7 +42,7 @@ import Testing
 
     /// Forged lines may give several the same id.
     @Test func episodesOfOthersAreOthers() {
-        var episodes = Episodes()
+        var episodes = AlertEpisodes()
         _ = episodes.add(Self.alert(.firing, at: 10), of: "s")
         _ = episodes.add(Self.alert(.firing, at: 11), of: "s", agent: "web1")
         _ = episodes.add(Self.alert(.firing, at: 12, about: "b"), of: "s")
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func tooManyAtOnceAreCounted() {
-        var episodes = Episodes()
+        var episodes = AlertEpisodes()
         for number in 0..<100_002 { _ = episodes.add(Self.alert(.firing, "\(number)", at: 10), of: "s") }
         #expect(episodes.leftOut == 2)
         #expect(episodes.firing.count == 100_000)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test func theObjectIsJSONWhateverTheTexts() throws {
-        var episodes = Episodes()
+        var episodes = AlertEpisodes()
         var alert = Self.alert(.firing, at: 10, about: "\u{1B}\"\n")
         (alert.text, alert.value, alert.worst) = ("\u{0}\\", nil, 1e308)
         alert.note = String(repeating: "\u{1}", count: 4_096)

@@ -1,7 +1,7 @@
 package import Reactor
 
 /// An alert from when it fires until it is resolved.
-package struct Episode: Sendable, Equatable {
+package struct AlertEpisode: Sendable, Equatable {
     package let source: String
     /// The agent of a fleet that told it; nil for our own.
     package let agent: String?
@@ -22,10 +22,13 @@ package struct Episode: Sendable, Equatable {
     /// - Parameter now: when it still fires.
     package func length(until now: Timestamp) -> Duration { newest.down ?? max(.zero, (ended ?? now) - begun) }
 
+    fileprivate var textBytes: Int {
+        [source, agent ?? "", text ?? ""].reduce(newest.textBytes) { $0 + $1.utf8.count }
+    }
+
     /// The episode as a JSON object on a line of its own.
     package var json: [UInt8] {
-        let texts = [source, agent ?? "", text ?? ""].reduce(newest.textBytes) { $0 + $1.utf8.count }
-        return LineWriter.bytes(atMost: LineWriter.mostEscaped(texts) + 1_024) { writer in
+        LineWriter.bytes(atMost: LineWriter.mostEscaped(textBytes) + 1_024) { writer in
             writer.raw("{")
             writer.string("condition", newest.condition)
             writer.string("about", newest.about)
@@ -49,7 +52,7 @@ package struct Episode: Sendable, Equatable {
 }
 
 /// Gathers episodes from alerts, in their order. It holds those that still fire.
-package struct Episodes: Sendable {
+package struct AlertEpisodes: Sendable {
     private struct Key: Hashable {
         let agent: String?
         let id: String
@@ -57,12 +60,14 @@ package struct Episodes: Sendable {
         let about: Board.Name
     }
 
-    // Bound: episodes that fire at once, in the tables of `check --against` and `log --alerts` | 100,000 | further ones left
-    //   out, counted
+    // Bound: episodes that fire at once, in the tables of `check --against` and `log --alerts` | 100,000, 64 MiB of texts |
+    //   further ones left out, counted
     private static let most = 100_000
+    private static let mostBytes = 64 << 20
 
-    private var episodes: [Key: (number: Int, episode: Episode)] = [:]
+    private var episodes: [Key: (number: Int, episode: AlertEpisode)] = [:]
     private var count = 0
+    private var bytes = 0
     /// The number of alerts that there was no room for.
     package private(set) var leftOut = 0
 
@@ -71,31 +76,29 @@ package struct Episodes: Sendable {
     /// Adds the next alert.
     ///
     /// - Returns: the episode that ends with it.
-    package mutating func add(_ alert: Alert, of source: String, agent: String? = nil) -> Episode? {
+    package mutating func add(_ alert: Alert, of source: String, agent: String? = nil) -> AlertEpisode? {
         let key = Key(
             agent: agent, id: alert.id, condition: Board.Name(alert.condition), about: Board.Name(alert.about))
-        var episode = episodes[key]?.episode ?? Episode(beginning: alert, source, agent)
+        var episode = episodes[key]?.episode ?? AlertEpisode(beginning: alert, source, agent)
         episode.newest = alert
-        guard alert.state != .resolved else {
-            episodes[key] = nil
-            return episode
-        }
-        if let number = episodes[key]?.number {
-            episodes[key] = (number, episode)
-        } else if episodes.count < Self.most {
-            episodes[key] = (count, episode)
-            count += 1
-        } else {
+        let known = episodes.removeValue(forKey: key)
+        bytes -= known?.episode.textBytes ?? 0
+        guard alert.state != .resolved else { return episode }
+        if known == nil, episodes.count >= Self.most || bytes + episode.textBytes > Self.mostBytes {
             leftOut += 1
+        } else {
+            episodes[key] = (known?.number ?? count, episode)
+            count += known == nil ? 1 : 0
+            bytes += episode.textBytes
         }
         return nil
     }
 
     /// Those that still fire, in the order in which they began.
-    package var firing: [Episode] { episodes.values.sorted { $0.number < $1.number }.map(\.episode) }
+    package var firing: [AlertEpisode] { episodes.values.sorted { $0.number < $1.number }.map(\.episode) }
 }
 
-extension Episode {
+extension AlertEpisode {
     /// - Parameter alert: its first one that is known: lines before may be missing.
     fileprivate init(beginning alert: Alert, _ source: String, _ agent: String?) {
         let isFirst = alert.state == .firing
