@@ -265,9 +265,10 @@ package struct AlertBook: LineWatcher {
             return
         }
         let since = turn.since + offset
+        let condition = board.conditions[turn.condition]
         let alert = Alert(
             about: about, condition: rule.name, state: .firing, id: id(for: key, since: since), at: turn.at + offset,
-            since: since, severity: rule.severity?.rawValue, test: board.conditions[turn.condition].body,
+            since: since, severity: rule.severity?.rawValue, test: condition.body, limit: condition.shownLimit,
             note: rule.note, evidence: Alert.Evidence(run: run, from: turn.from, to: turn.line))
         var episode = Firing(
             alert: alert, source: source ?? EventStore.ownName, number: nextNumber, met: [turn.condition],

@@ -157,6 +157,21 @@ extension ConditionTest {
         default: nil
         }
     }
+
+    fileprivate var shownLimit: Alert.Limit? {
+        switch kind {
+        case .compares(.value, let comparison, .number(let number)):
+            Alert.Limit.Comparison(rawValue: comparison.rawValue).map { Alert.Limit($0, number) }
+        case .isIn(.value, let range, let isNegated):
+            Alert.Limit(isNegated ? .outside : .within, range.lowerBound, range.upperBound)
+        default: nil
+        }
+    }
+}
+
+extension Condition {
+    /// What views show of its tests: the first of `value` with a number.
+    var shownLimit: Alert.Limit? { tests.lazy.compactMap(\.shownLimit).first }
 }
 
 extension SourceFacts {

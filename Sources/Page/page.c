@@ -10,6 +10,9 @@ static const unsigned char page_css[] = {
 static const unsigned char agents_mjs[] = {
 #embed "Files/agents.mjs"
 };
+static const unsigned char alerts_mjs[] = {
+#embed "Files/alerts.mjs"
+};
 static const unsigned char axis_mjs[] = {
 #embed "Files/axis.mjs"
 };
@@ -122,6 +125,7 @@ static const struct cw_page_file files[] = {
     ENTRY("index.html", index_html),
     ENTRY("page.css", page_css),
     ENTRY("agents.mjs", agents_mjs),
+    ENTRY("alerts.mjs", alerts_mjs),
     ENTRY("axis.mjs", axis_mjs),
     ENTRY("bands.mjs", bands_mjs),
     ENTRY("board.mjs", board_mjs),

@@ -14,6 +14,8 @@ import Testing
             let source = try #require(one["source"]?.string)
             #expect(board.agent(ofSource: source) ?? "" == one["agent"]?.string, "\(source)")
         }
+        let counts = VectorJSON.object(AgentTable(board, filter: "", at: FeedScript.noon).alerts.mapValues { .int($0) })
+        #expect(counts.difference(from: try #require(vector["alerts"])) == nil)
         for one in vector["cases"]?.elements ?? [] {
             let now = Timestamp(microseconds: Int64(try #require(one["now_us"]?.number)))
             let table = AgentTable(board, filter: try #require(one["filter"]?.string), at: now)

@@ -45,6 +45,19 @@ struct FeedScript {
         apply(sequence, type, source, body)
     }
 
+    mutating func alert(
+        _ about: String, _ condition: String = "hot", value: Double? = 1_130, severity: String? = nil,
+        limit: Alert.Limit? = Alert.Limit(.greater, 1_000), note: String? = nil, from: Int = 640, to: Int = 811,
+        isOver: Bool = false
+    ) {
+        let alert = Alert(
+            about: about, condition: condition, state: isOver ? .resolved : .firing, id: "1", at: now, since: now,
+            severity: severity, value: value, test: about + " > 1000", limit: limit, note: note,
+            down: isOver ? .seconds(1) : nil, reason: isOver ? .until : nil,
+            evidence: Alert.Evidence(run: "1", from: from, to: to, worst: 702))
+        add("alert", String(about.prefix { $0 != "/" }), .alert(alert))
+    }
+
     mutating func data(
         _ source: String, key: String? = nil, _ value: Double? = nil, text: String? = nil, json: String? = nil,
         pointer: String? = nil

@@ -102,7 +102,8 @@ import Testing
             var folds: [String: Bool] = [:]
             if case .object(let members)? = step["folds"] { folds = members.mapValues { $0 == .bool(true) } }
             order.update(
-                board, key: key, filter: ListFilter(step["filter"]?.string ?? ""), folds: folds, lateAt: now)
+                board, key: key, filter: ListFilter(step["filter"]?.string ?? ""), folds: folds,
+                firingOnly: step["firing"] == .bool(true), lateAt: now)
             if let name = step["within"]?.string {
                 let index = try #require(board.series(named: name))
                 let series = order.within(board.series[index].source, board).map { board.series[$0].name }
@@ -117,7 +118,12 @@ import Testing
 
     private func vector(_ row: ListRow, _ order: ListOrder, _ board: Board, at time: Timestamp?) -> VectorJSON {
         let now = time ?? board.clock ?? Timestamp(microseconds: 0)
+        func vector(_ alert: BoardAlert, more: Int, _ key: String) -> VectorJSON {
+            let row = AlertRow(alert, more: more, at: now, offset: 0)
+            return .object([key: .string(row.name), "mark": .string(row.severity.mark), "alert": .string(row.text)])
+        }
         switch row {
+        case .alert(let number): return board.alerts[number].map { vector($0, more: 0, "about") } ?? .null
         case .trouble(let source):
             let row = SourceRow(trouble: board.sources[source], at: now, window: board.interval, offset: 0)
             return .object([
@@ -133,6 +139,7 @@ import Testing
             ])
         case .series(let index):
             let name = board.series[index].name
+            if let (alert, more) = board.alertsByWorst(about: name).first { return vector(alert, more: more, "series") }
             guard order.isHeading(index), let source = board.describedSource(board.series[index].source) else {
                 return .string(name)
             }

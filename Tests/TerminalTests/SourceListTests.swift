@@ -340,7 +340,7 @@ extension FeedScript {
                 [
                     .up, .down, .left, .right, .enter, .escape, .home, .end, .pageDown,
                     .mouse(.init(kind: .press, column: 3, row: 5)),
-                ] + "ss/ab|\u{7F} hl1".unicodeScalars.map { .character($0) }
+                ] + "ss/ab|\u{7F} hl1!".unicodeScalars.map { .character($0) }
             for step in 0..<60 {
                 let source = names.randomElement(using: &random) ?? ""
                 switch Int.random(in: 0...9, using: &random) {
@@ -350,6 +350,10 @@ extension FeedScript {
                 case 3: script.data(source, key: "\(Int.random(in: 0...14, using: &random))", text: "t")
                 case 4: script.data(source, Bool.random(using: &random) ? 1 : nil)
                 case 5 where step % 20 == 0: script.hello(run: "\(step)")
+                case 6:
+                    script.alert(
+                        source + (["", "/3", "/*"].randomElement(using: &random) ?? ""),
+                        isOver: Bool.random(using: &random))
                 case 5 where step % 7 == 0: script.list(names.shuffled(using: &random), every: 5)
                 default: if let key = keys.randomElement(using: &random) { script.press(key) }
                 }
@@ -365,6 +369,9 @@ extension FeedScript {
                 var shown: Set<Int32> = []
                 for row in rows {
                     switch row {
+                    case .alert(let number):
+                        check(!hasBegun, "an alert below the top")
+                        check(board.alerts[number] != nil, "an alert that is over")
                     case .trouble(let source):
                         check(!hasBegun, "trouble below the top")
                         check(board.sources[source].state != .starting, "trouble without a reason")
@@ -373,7 +380,8 @@ extension FeedScript {
                         check(order.hasHeadings && state.sort == .source, "a heading in another order")
                         check(!order.groups[group].matched.isEmpty, "a heading without a match")
                     case .series(let index):
-                        hasBegun = true
+                        check(!order.fires(index) || !hasBegun, "what fires is below the top")
+                        hasBegun = hasBegun || !order.fires(index)
                         shown.insert(Int32(index))
                         if order.isBelowHeading(index) {
                             check(heading == order.group(ofSeries: index), "a series below another heading")
@@ -383,12 +391,16 @@ extension FeedScript {
                 let hidden = Set(order.series).subtracting(shown)
                 check(shown.isSubset(of: order.series), "a series that does not match")
                 check(
-                    hidden.allSatisfy { order.groups[order.group(ofSeries: Int($0))].isFolded }
-                        && (hidden.isEmpty || ListFilter(state.filter).isEmpty), "a series that is not folded is hidden"
+                    state.showsFiringOnly
+                        || hidden.allSatisfy { order.groups[order.group(ofSeries: Int($0))].isFolded }
+                            && (hidden.isEmpty || ListFilter(state.filter).isEmpty),
+                    "a series that is not folded is hidden"
                 )
                 let count = board.sources.count { $0.isListed && $0.state == .failing }
                 let troubles = rows.count { if case .trouble = $0 { true } else { false } }
-                check(!state.filter.isEmpty || troubles >= count, "a failing source without a row")
+                check(
+                    !state.filter.isEmpty || state.showsFiringOnly || troubles >= count,
+                    "a failing source without a row")
                 if state.screen == .list, state.prompt == nil, !state.showsHelp, !rows.isEmpty, !board.series.isEmpty {
                     let marks = (0..<grid.rows).count { grid[$0, 0].glyph == 0x25B8 }
                     check(marks == 1, "\(marks) chosen rows")

@@ -60,6 +60,14 @@ const dumpAgent = (agent, now) => {
     return { name, state, since, heard, run, host: texts, version, skew, lost, rate: agent.rate(now) }
 }
 
+const dumpAlert = (board, { agent, condition, about, subject, severity, id, since, value, text, test, limit, note, ...alert }) => {
+    const { run, from, to, worst } = alert.evidence
+    return {
+        agent, condition, about, subject, severity, id, since, value, text, test, limit: limit && [limit.op, limit.value, ...(limit.upper === null ? [] : [limit.upper])], note, evidence: [run, from, to, worst ?? null],
+        ...(board.alerts.isDoubtful(alert) && { doubtful: true }),
+    }
+}
+
 export function dump(board, width, from, to) {
     return {
         run: board.hello?.run ?? null, run_changes: board.runChanges, last_seq: board.lastSequence, clock: board.clock,
@@ -78,6 +86,9 @@ export function dump(board, width, from, to) {
         gaps: [...board.gaps].map((g) => [g.from, g.to, g.reason, g.time]), gap_count: board.gapCount, missed: board.missed,
         ...(board.agents.length + board.refusedAgents > 0 && {
             agents: board.agents.map(agent => dumpAgent(agent, to)), refused_agents: board.refusedAgents,
+        }),
+        ...(board.alerts.count + board.alerts.refused > 0 && {
+            alerts: [...board.alerts.all].map(alert => dumpAlert(board, alert)), refused_alerts: board.alerts.refused,
         }),
         ...(board.moreEndpoints + board.moreSources > 0 && { more: [board.moreEndpoints, board.moreSources] }),
     }

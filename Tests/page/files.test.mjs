@@ -64,7 +64,7 @@ function imported(name) {
 
 test("screens and what has time are imported later, and by main.mjs alone", () => {
     const later = modules.flatMap(({ name, text }) => Array.from(code(text).matchAll(/\bimport\("\.\/([^"]+)"\)/g), ([, other]) => [name, other]))
-    const names = ["detail", "feed", "help", "metrics", "pictures", "poll", "recorded"]
+    const names = ["alerts", "detail", "feed", "help", "metrics", "pictures", "poll", "recorded"]
     assert.deepStrictEqual(later.sort(), names.map(name => ["main.mjs", `${name}.mjs`]))
     const first = imported("main.mjs")
     for (const [, name] of later) assert.ok(!first.includes(name), name)

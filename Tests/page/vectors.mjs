@@ -1,4 +1,5 @@
 // Runs Tests/Vectors against the page's modules: in Node (vectors.test.mjs) and in a browser (vectors.html) alike.
+import { alertRow, alertsByAgent } from "../../Sources/Page/Files/alerts.mjs"
 import { agentLook, agentTexts, isSkewed, refusedText, shownAgents } from "../../Sources/Page/Files/agents.mjs"
 import { ValueAxis } from "../../Sources/Page/Files/axis.mjs"
 import { BandScale, badgeText, contrast, luminance } from "../../Sources/Page/Files/bands.mjs"
@@ -10,7 +11,7 @@ import { FeedRows, keyOf } from "../../Sources/Page/Files/feed.mjs"
 import { rowsOf } from "../../Sources/Page/Files/fields.mjs"
 import * as format from "../../Sources/Page/Files/format.mjs"
 import { readLine } from "../../Sources/Page/Files/line.mjs"
-import { Group, ListOrder, naturalOrder } from "../../Sources/Page/Files/order.mjs"
+import { Group, isAlert, ListOrder, naturalOrder } from "../../Sources/Page/Files/order.mjs"
 import { PastSeries } from "../../Sources/Page/Files/past.mjs"
 import { goneText, headingOf, heldText, marks, nameParts, standing, stateOf, troubleText } from "../../Sources/Page/Files/standing.mjs"
 import { stripSlots } from "../../Sources/Page/Files/sparkline.mjs"
@@ -142,8 +143,8 @@ function order(vector) {
     const order = new ListOrder()
     return first(vector.steps ?? [], step => {
         if (typeof step === "string") return [board.apply(step), true]
-        const { now_us: now = null, key = "source", filter = "", folds = {} } = step
-        order.update(board, key, filter, new Map(Object.entries(folds)), now)
+        const { now_us: now = null, key = "source", filter = "", folds = {}, firing = false } = step
+        order.update(board, key, filter, new Map(Object.entries(folds)), now, firing)
         if (step.within === undefined) return [order.rows.map(row => shownRow(row, order, board, now ?? board.clock)), step.rows]
         const { source } = board.series[board.seriesNamed(step.within)]
         return [order.within(source).map(index => board.series[index].name), step.series]
@@ -168,8 +169,14 @@ function shownRow(row, order, board, now) {
         const { name, text, age, source } = headingOf(row, now)
         return { heading: name, mark: mark(source), text, age, folded: row.isFolded }
     }
+    const said = alerts => {
+        const { sign, text } = alertRow(board, alerts[0], alerts.length - 1, now, 0)
+        return { mark: sign, alert: text }
+    }
+    if (typeof row !== "number" && isAlert(row)) return { about: row.subject, ...said([row]) }
     if (typeof row !== "number") return { trouble: row.name, mark: mark(row), text: troubleText(row, now, board.interval, 0) }
     const { name, source } = board.series[row]
+    if (order.alertsOf(row) !== undefined) return { series: name, ...said(order.alertsOf(row)) }
     return order.isHeading(row) ? { series: name, mark: mark(board.describedSource(source)) } : name
 }
 
@@ -183,6 +190,7 @@ function agents(vector) {
             return [...texts, agentLook(agent), isSkewed(agent, 10 * seconds)]
         }), rows,
     ]) ?? first(vector.refused, ({ lines, text }) => [refusedText(lines), text])
+        ?? first([vector.alerts], counts => [Object.fromEntries(alertsByAgent(board)), counts])
         ?? first(vector.whose, ({ source, agent }) => [board.agentOfSource(source) ?? "", agent])
 }
 

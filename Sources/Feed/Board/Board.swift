@@ -62,9 +62,16 @@ package import Reactor
 ///    limit is reached, agents whose newest line was a day or more before `clock` go, and if there is none, the new one
 ///    is refused.
 /// 9. **Kept lines.** A `kept` line of the hello's run, whose line has a number below the hello's `next_seq`, changes
-///    only the series of that line, as by rule 4, and its source's `newest` if that is earlier. Kept windows are window
+///    only the series of that line, as by rule 4, its source's `newest` if that is earlier, and its alert (rule 10). Kept windows are window
 ///    lines with the revision −1, which are passed over if the series has windows of another width.
-/// 10. Every numbered line is one of the newest `lines`, with the value and text that fit its type.
+/// 10. **Alerts.** An alert line says of a condition, what that is about, and the agent if it comes from one (rule 8) whether
+///     it fires; all three are compared by their bytes. `firing` and `reminder` replace what was known; a new alert comes
+///     after the others. `resolved` removes it, whatever its `id`. Kept lines count as live ones do, except those with a
+///     number below that of the alert's newest line. Missing lines (rule 2) make all alerts doubtful until their next line,
+///     but not those that kept lines have told before the first numbered line of the connection. A `forgotten` agent's
+///     alerts go. An alert is refused and counted if condition or `about` has more than 2,048 bytes, if its agent has no
+///     valid name, if there are `alerts`, or if all texts would have more than `alertTexts` bytes.
+/// 11. Every numbered line is one of the newest `lines`, with the value and text that fit its type.
 ///
 /// Texts are cut at 1,000 code points, and so are names that are only shown in `lines`; in `memory` they are cut at 64.
 /// Names are compared by their bytes. A new name of a series, endpoint or source is refused and counted if it has more
@@ -125,6 +132,10 @@ package struct Board: Sendable {
         //   dropped, else the new one refused and counted
         /// The same as in a store: a board with a lower limit would refuse lines of further agents one by one.
         package var agents = FeedState.Limits().members
+        // Bound: a board's firing alerts | 10,000, texts of 4 MiB in all | refused, counted in `alerts.refused`
+        package var alerts = 10_000
+        /// Bytes of the texts of all alerts together.
+        package var alertTexts = 4 << 20
 
         package init() {}
 
@@ -137,7 +148,7 @@ package struct Board: Sendable {
     }
 
     static let longestText = 1_000
-    private static let longestName = 2_048
+    static let longestName = 2_048
     private static let longestCode = 64
     private static let longestWord = 64
 
@@ -208,6 +219,9 @@ package struct Board: Sendable {
     /// The number of lines about a refused agent.
     package var refusedAgents: Int { shownAgents.refused }
 
+    /// What fires.
+    package private(set) var alerts: BoardAlerts
+
     package private(set) var memory: BoardRing<BoardMemory>
     /// The newest agent line.
     package private(set) var agent: Line.Agent?
@@ -238,6 +252,7 @@ package struct Board: Sendable {
         self.limits = limits
         points = BoardHistories(limitPerOwner: limits.pointsPerSeries, limit: limits.points)
         shownAgents = ShownAgents(limit: limits.agents)
+        alerts = BoardAlerts(limit: limits.alerts, bytes: limits.alertTexts)
         errors = BoardHistories(limitPerOwner: limits.errorsPerSource, limit: limits.errors)
         eventData = BoardBudget(owners: limits.series)
         eventTexts = BoardBudget(owners: limits.series)
@@ -297,6 +312,7 @@ package struct Board: Sendable {
             clock = line.time
         }
         if let agent = line.agent { shownAgents.apply(line, of: agent, at: clock ?? line.time) }
+        alerts.goOn()
         fold(line, sequence: sequence)
         lines.append(BoardLine(line, sequence: sequence))
     }
@@ -352,9 +368,18 @@ package struct Board: Sendable {
             } else if let index = sourceIndex(source, time: time) {
                 sources[index].agent = agent
             }
-        case .hello, .stats, .restart, .lost, .peer, .alert, .clock, .gap, .bye, .refusal, .kept, .unknown:
+        case .alert(let alert): apply(alert, line, sequence: sequence)
+        case .peer(let peer):
+            guard let agent = line.agent, peer.state == MemberState.Standing.forgotten.rawValue else { return }
+            alerts.remove(of: agent)
+        case .hello, .stats, .restart, .lost, .clock, .gap, .bye, .refusal, .kept, .unknown:
             break
         }
+    }
+
+    /// Rule 10: an alert line of the feed's own, or of an agent of a fleet.
+    private mutating func apply(_ alert: Alert, _ line: Line, sequence: Int) {
+        alerts.apply(alert, of: line.isForwarded ? line.agent : nil, sequence: sequence)
     }
 
     /// Rule 9: shows a line from before those that the reader gets.
@@ -373,6 +398,7 @@ package struct Board: Sendable {
             let series = seriesIndex(SeriesKind.memory.prefix + source, source: source)
             plot(Double(sample.resident), line.time, sequence, in: series)
         case .progress(let progress): count(progress, line.time, sequence, of: source)
+        case .alert(let alert): apply(alert, line, sequence: sequence)
         case .window:
             for window in kept.windows { keep(window, source: source) }
         default: break
@@ -421,6 +447,7 @@ package struct Board: Sendable {
         }
         hello = new
         bye = nil
+        alerts.greet()
     }
 
     /// Rule 2: sets the last sequence number; returns whether the line is new.
@@ -446,6 +473,7 @@ package struct Board: Sendable {
     private mutating func addGap(from: Int, to: Int, reason: String, time: Timestamp) {
         gaps.append(BoardGap(from: from, to: to, reason: reason.cut(to: Self.longestText), time: time))
         gapCount += 1
+        alerts.doubt()
         missed = missed.addingSaturated(to - from).addingSaturated(1)
     }
 

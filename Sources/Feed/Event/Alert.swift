@@ -32,6 +32,33 @@ package struct Alert: Sendable, Equatable {
         }
     }
 
+    /// A test of a value with a number, or with a range.
+    package struct Limit: Sendable, Equatable {
+        package enum Comparison: String, Sendable {
+            case less = "<"
+            case atMost = "<="
+            case greater = ">"
+            case atLeast = ">="
+            case equal = "="
+            case unequal = "!="
+            case within = "in"
+            case outside = "not in"
+
+            /// Whether it is of a range.
+            package var isOfRange: Bool { self == .within || self == .outside }
+        }
+
+        package var comparison: Comparison
+        /// The number; of a range its lower end.
+        package var value: Double
+        /// The upper end of a range.
+        package var upper: Double?
+
+        package init(_ comparison: Comparison, _ value: Double, _ upper: Double? = nil) {
+            (self.comparison, self.value, self.upper) = (comparison, value, upper)
+        }
+    }
+
     /// The series, source or agent that it is about; of a set, as the condition names it.
     package var about: String
     /// The name of the condition.
@@ -51,6 +78,8 @@ package struct Alert: Sendable, Equatable {
     package var worst: Double?
     /// The condition as written, without its name.
     package var test: String
+    /// The first test of `value` with a number; nil without one.
+    package var limit: Limit?
     package var note: String?
     /// How long it has fired, once it is resolved.
     package var down: Duration?
@@ -61,14 +90,15 @@ package struct Alert: Sendable, Equatable {
     package init(
         about: String, condition: String, state: State, id: String, at: Timestamp, since: Timestamp,
         severity: String? = nil, value: Double? = nil, text: String? = nil, worst: Double? = nil, test: String,
-        note: String? = nil,
-        down: Duration? = nil, reason: Reason? = nil, evidence: Evidence
+        limit: Limit? = nil,
+        note: String? = nil, down: Duration? = nil, reason: Reason? = nil, evidence: Evidence
     ) {
         self.about = LineEncoder.cut(about)
         self.condition = LineEncoder.cut(condition)
         (self.state, self.id, self.at, self.since, self.severity) = (state, id, at, since, severity)
         (self.value, self.text, self.worst) = (value, text, worst)
         self.test = LineEncoder.cut(test)
+        self.limit = limit
         self.note = note.map { LineEncoder.cut($0) }
         (self.down, self.reason, self.evidence) = (down, reason, evidence)
     }

@@ -14,6 +14,8 @@ export class BandScale {
     /** Null when there are none or too many, or an end is not above the one before it, or is missing or superfluous. */
     static of(bands, higherIsBetter) {
         if (bands.length === 0 || bands.length > mostBands || bands.at(-1).upTo !== null) return null
+        // Nobody has looked at those of another agent's source.
+        if (bands.some(({ name, letter, color }) => !name || !letter || !/^#[\da-f]{6}$/.test(color))) return null
         let previous = -Infinity
         for (const { upTo } of bands.slice(0, -1)) {
             if (upTo === null || upTo <= previous) return null

@@ -31,6 +31,8 @@ export const limits = Object.freeze({
     errorsPerSource: 256,
     errors: 16_384,
     agents: 10_000,
+    alerts: 10_000,
+    alertTexts: 4 << 20,
 })
 
 /** The same for so many series, and of what all of them have together as much for each. */
@@ -112,6 +114,7 @@ export class Board {
         /** The agents of a fleet, in the order of the first line about each. */
         this.agents = []
         this.refusedAgents = 0
+        this.alerts = new Alerts(limits)
         this.memory = new Ring(limits.memory)
         /** The newest agent line's body. */
         this.agent = null
@@ -217,17 +220,19 @@ export class Board {
         if (!this.#advance(line.seq, line.time)) return
         this.clock = line.kind === "data" || line.agent !== null ? Math.max(this.clock ?? line.time, line.time) : line.time
         if (line.agent !== null) this.#noteAgent(line, line.agent)
+        this.alerts.greeted = null
         this.#chart(line, line.source ?? "")
         this.#body(line, line.source ?? "")
         this.lines.append(boardLine(line))
     }
 
-    /** Rule 4: what a line says of its series. */
-    #chart({ seq, time, kind, body }, source) {
+    /** Rules 4 and 10: what a line says of its series, or of an alert. */
+    #chart({ seq, time, kind, body, agent, isForwarded }, source) {
         if (kind === "data") this.#plot(body.value, time, seq, this.#take(body, source, time, seq))
         if (kind === "latency") this.#plot(body.ms, time, seq, this.#seriesIndex(`latency:${source}`, source))
         if (kind === "progress" && body.items !== null) this.#plot(body.items, time, seq, this.#seriesIndex(`count:${source}`, source))
         if (kind === "memory") this.#plot(body.resident, time, seq, this.#seriesIndex(`memory:${source}`, source))
+        if (kind === "alert") this.alerts.take(body, isForwarded ? agent : null, seq)
     }
 
     #body({ seq, time, kind, body, agent }, source) {
@@ -283,6 +288,9 @@ export class Board {
                 from = agent === null ? this : this.#source(source, time)
                 if (from !== null) from.agent = body
                 break
+            case "peer":
+                if (agent !== null && body.state === "forgotten") this.alerts.removeAll(agent)
+                break
             default:
         }
     }
@@ -304,6 +312,7 @@ export class Board {
         }
         this.hello = hello
         this.bye = null
+        this.alerts.greeted = this.alerts.changes
     }
 
     /** Rule 2: whether a numbered line is new; if so its number is the last one now. */
@@ -328,6 +337,7 @@ export class Board {
     #note(from, to, reason, time) {
         this.gaps.append({ from, to, reason: cutPoints(reason, longestText), time })
         this.gapCount += 1
+        this.alerts.doubt()
         this.missed += to - from + 1
     }
 
@@ -568,7 +578,7 @@ export class Board {
         const { agentsByName } = this.#state
         const known = agentsByName.get(name)
         if (known !== undefined) return known
-        if (!/^[A-Za-z0-9_-]{1,63}$/.test(name)) return null
+        if (!isAgentName(name)) return null
         if (this.agents.length >= this.limits.agents && this.clock >= this.#state.agentsKeptUntil) {
             this.#removeAgents(({ told }) => this.clock - told >= day)
             this.#state.agentsKeptUntil = this.agents.reduce((least, { told }) => Math.min(least, told), Infinity) + day
@@ -651,6 +661,96 @@ export class Board {
         return this.#state.nameBytes + this.#state.endpointNameBytes + bytes <= this.limits.names ? bytes : null
     }
 }
+
+/** What fires: rule 10. */
+class Alerts {
+    #limits
+    #bytes = 0
+    #byKey = new Map()
+    #bySubject = new Map()
+    /** What changed up to here may be over. */
+    #doubted = 0
+    /** What had changed when the newest connection began; null behind its first numbered line. */
+    greeted = null
+    changes = 0
+    refused = 0
+
+    constructor(limits) {
+        this.#limits = limits
+    }
+
+    /** In the order in which they began; an alert is the same object until it is over. */
+    get all() {
+        return this.#byKey.values()
+    }
+
+    get count() {
+        return this.#byKey.size
+    }
+
+    /** The alerts about a series, source or agent, in their order. */
+    about(subject) {
+        return this.#bySubject.get(subject) ?? []
+    }
+
+    /** Whether lines are missing behind an alert's newest one. */
+    isDoubtful({ change }) {
+        return change <= this.#doubted
+    }
+
+    take({ state, ...said }, agent, sequence) {
+        const { condition, about, evidence } = said
+        const key = JSON.stringify([agent, condition, about])
+        const known = this.#byKey.get(key)
+        if (sequence > 0 && sequence < known?.sequence) return
+        if (state === "resolved") {
+            if (known !== undefined) this.#remove(known)
+            return
+        }
+        const cut = { run: cutPoints(evidence.run, longestWord) }
+        for (const part of ["severity", "id"]) cut[part] = said[part] && cutPoints(said[part], longestWord)
+        for (const part of ["text", "test", "note"]) cut[part] = said[part] && cutPoints(said[part], longestText)
+        const alert = { ...said, ...cut, key, agent, sequence, evidence: { ...evidence, run: cut.run } }
+        alert.bytes = [agent, condition, about, ...Object.values(cut)].reduce((sum, part) => sum + lengthOf(part), 0)
+        const bytes = this.#bytes - (known?.bytes ?? 0) + alert.bytes
+        const isFull = (known === undefined && this.count >= this.#limits.alerts) || bytes > this.#limits.alertTexts
+        if (isFull || [condition, about].some(name => utf8Length(name) > longestName) || (agent !== null && !isAgentName(agent))) {
+            this.refused += 1
+            return
+        }
+        this.#bytes = bytes
+        this.changes += 1
+        alert.change = this.changes
+        if (known !== undefined) {
+            Object.assign(known, alert)
+            return
+        }
+        // As this feed names it: series and sources of an agent of a fleet have that agent's name.
+        alert.subject = agent === null ? about : about.replace(/^(latency:|memory:|count:|)/, `$1${agent}.`)
+        this.#byKey.set(key, alert)
+        this.#bySubject.set(alert.subject, [...this.about(alert.subject), alert])
+    }
+
+    doubt() {
+        this.#doubted = this.greeted ?? this.changes
+        this.changes += 1
+    }
+
+    removeAll(agent) {
+        for (const alert of this.all) if (alert.agent === agent) this.#remove(alert)
+    }
+
+    #remove(alert) {
+        this.changes += 1
+        this.#bytes -= alert.bytes
+        this.#byKey.delete(alert.key)
+        const rest = this.about(alert.subject).filter(each => each !== alert)
+        if (rest.length > 0) this.#bySubject.set(alert.subject, rest)
+        else this.#bySubject.delete(alert.subject)
+    }
+}
+
+const isAgentName = name => /^[A-Za-z0-9_-]{1,63}$/.test(name)
 
 /** One agent of a fleet. */
 class ShownAgent {

@@ -1,5 +1,6 @@
 // One series: its graph, what its newest event says, and what can be done with it.
 
+import { alertRow, alertsAbout, linesText } from "./alerts.mjs"
 import { ValueAxis } from "./axis.mjs"
 import { newestTime } from "./board.mjs"
 import { element, setAttribute, setClass, setText, visible } from "./dom.mjs"
@@ -9,6 +10,7 @@ import { createFibonacci } from "./fibonaccipanel.mjs"
 import { rowsOf } from "./fields.mjs"
 import { age, clock } from "./format.mjs"
 import { createGraph, graphModel } from "./graph.mjs"
+import { severityOf } from "./order.mjs"
 import { setBadgeColor } from "./bands.mjs"
 import { PastSeries, columnWidth, earliest, fetchPast, timeOf, windowWidth } from "./past.mjs"
 import { pictureAddress, pictureOf } from "./pictures.mjs"
@@ -44,6 +46,7 @@ export function create(context) {
         element("h2", { id: "detail-title" }, prefix, rest),
         element("p", { class: "detail-value" }, amount, " ", unit, " ", former, to, badge, " ", band, " ", arrow, " ", since), before)
 
+    const alerts = element("ul", { class: "detail-alerts", hidden: true })
     const graph = createGraph()
     const button = (text, run, more = {}) => element("button", { type: "button", onclick: run, ...more }, text)
     const tableButton = button("Table", () => toggleTable(), { "aria-pressed": "false" })
@@ -79,7 +82,7 @@ export function create(context) {
     const missing = element("p", { class: "empty", hidden: true })
     const waiting = element("div", { class: "empty", hidden: true })
     const root = element("section", { class: "detail", "aria-labelledby": "detail-title" },
-        head, tools, graph.element, below, missing, waiting)
+        head, alerts, tools, graph.element, below, missing, waiting)
 
     /** The name of the series shown; null for none. */
     let shown = null
@@ -217,7 +220,7 @@ export function create(context) {
         const index = shown === null ? undefined : board.seriesNamed(shown)
         const isKnown = index !== undefined
         const hasValues = isKnown && board.series[index].newest !== null
-        for (const part of [head, tools, below]) part.hidden = !isKnown
+        for (const part of [head, alerts, tools, below]) part.hidden = !isKnown
         times.hidden = !hasValues || context.isSnapshot
         logButton.hidden = !hasValues || board.series[index].lastWord !== null
         for (const part of [graph.element, tableButton, tools.lastElementChild]) part.hidden = !hasValues
@@ -243,12 +246,14 @@ export function create(context) {
         const content = [
             series.count, series.newest?.sequence, series.event?.sequence, series.event?.isCut, series.windows.length, last?.start, last?.revision,
             board.describedSource(series.source)?.errors, lastWindow, Math.floor(now / 5e6),
+            board.alerts.changes,
         ].join()
         const isOther = form !== drawn.form || (content !== drawn.content && Math.abs(now - drawn.at) >= pace)
         if (isOther) {
             drawn = { form, content, at: now }
             // What the newest value is and what came with it are of the same moment.
             drawHead(board, series)
+            drawAlerts(board, series, now, offset)
             drawEvent(series, offset)
             drawPast(offset)
             if (hasValues) drawGraph(board, index, now, offset, isStale)
@@ -289,6 +294,22 @@ export function create(context) {
         setAttribute(arrow, "class", ("arrow " + stands.course).trim())
     }
 
+    /** Alerts shown of a series; the others are counted. */
+    const mostAlerts = 5
+
+    function drawAlerts(board, { name }, now, offset) {
+        const all = alertsAbout(board, name)
+        alerts.hidden = all.length === 0
+        const shown = all.slice(0, mostAlerts)
+        alerts.replaceChildren(...shown.map((alert, place) => {
+            const more = place === shown.length - 1 ? all.length - shown.length : 0
+            const { sign, severity, text } = alertRow(board, alert, more, now, offset)
+            const rest = [linesText(alert, board.hello), alert.note].filter(part => part !== null)
+            return element("li", { "data-severity": severity }, element("span", { class: "sign", "aria-hidden": "true" }, sign), " ",
+                element("strong", {}, visible(text)), ...rest.map(part => element("span", {}, " · ", visible(part))))
+        }))
+    }
+
     function drawGraph(board, index, now, offset, isStale) {
         const series = board.series[index]
         const described = board.describedSource(series.source)
@@ -297,6 +318,7 @@ export function create(context) {
         const looks = {
             name: series.name, kind: series.kind, unit: described?.unit ?? "", newest: series.newest.value,
             scale: series.kind === "data" ? described?.bands ?? null : null, isLog: view.isLog, range: view.range, offset,
+            limits: alertsAbout(board, series.name).filter(({ limit }) => limit !== null).map(alert => ({ ...alert.limit, severity: severityOf(alert) })),
             isWord: series.lastWord !== null, isStale: isStale || context.isLost, isTrimmed: board.isTrimmed(index), now,
         }
         if (past === null) graph.update(graphModel(board, index, { width, start, lastWindow, span: view.span }, now), looks)

@@ -1,5 +1,6 @@
 // The graph of one series: every value it has, its bands, its errors, and what is where the cursor is.
 
+import { zones } from "./alerts.mjs"
 import { ValueAxis } from "./axis.mjs"
 import { badgeText, setInk } from "./bands.mjs"
 import { element, setAttribute, setClass, setStyle, setText, svg, visible } from "./dom.mjs"
@@ -221,7 +222,7 @@ let graphs = 0
  * Makes a graph: `element` is a <figure>, `update(model, looks)` draws a `graphModel`.
  *
  * `looks` says how: `name`, `kind` and `unit` of the series, `newest` value (null for none), its bands as `scale` (or null),
- * `isWord`, whether values stand for words, `isLog`, `range`, `offset` (seconds ahead of UTC), `isStale`, `isTrimmed`, and `now`. `step(count)` moves the cursor by so
+ * `limits` of alerts (`{op, value, upper, severity}`), `isWord`, whether values stand for words, `isLog`, `range`, `offset` (seconds ahead of UTC), `isStale`, `isTrimmed`, and `now`. `step(count)` moves the cursor by so
  * many values, `moveTo(time)` moves it to a time, `showTable(is)` shows a table instead, and `plot` is the drawing.
  */
 export function createGraph() {
@@ -231,7 +232,7 @@ export function createGraph() {
     const inside = svg("rect")
     const clip = svg("clipPath", { id: `${id}-clip` }, inside)
     const parts = {}
-    for (const name of ["bands", "blocks", "grid", "errors", "times", "values", "letters"]) parts[name] = svg("g", { class: `graph-${name}` })
+    for (const name of ["bands", "limits", "blocks", "grid", "errors", "times", "values", "letters"]) parts[name] = svg("g", { class: `graph-${name}` })
     const line = svg("path", { class: "graph-line", "clip-path": `url(#${id}-clip)` })
     const dots = svg("path", { class: "graph-dots", "clip-path": `url(#${id}-clip)` })
     const marks = svg("path", { class: "graph-marks" })
@@ -241,7 +242,7 @@ export function createGraph() {
     const cursorDot = svg("path", { class: "graph-cursor-dot" })
     parts.errors.append(markLines, marks)
     const plot = svg("svg", { class: "graph-plot", "aria-hidden": "true", focusable: "false" },
-        svg("defs", {}, gradient, clip), parts.bands, parts.blocks, parts.grid, parts.times, parts.values, parts.letters, line, dots, parts.errors,
+        svg("defs", {}, gradient, clip), parts.bands, parts.limits, parts.blocks, parts.grid, parts.times, parts.values, parts.letters, line, dots, parts.errors,
         end, cursor, cursorDot)
     const frame = element("div", {
         class: "graph-frame", role: "slider", tabindex: "0", "aria-describedby": `${id}-summary`,
@@ -300,10 +301,12 @@ export function createGraph() {
         const { scale } = looks
         const top = Math.round(font * 0.8)
         const bottom = height - Math.round(font * 1.9)
-        const axis = axisOf(model.samples.flatMap(spread).map(sample => sample.value), looks, Math.max(Math.floor((bottom - top) / (font * 4)), 2))
+        const limits = looks.isWord ? [] : looks.limits
+        const ends = limits.flatMap(({ value, upper, severity }) => [value, upper].filter(end => end !== null).map(end => ({ value: end, severity })))
+        const axis = axisOf([...model.samples.flatMap(spread), ...ends].map(({ value }) => value), looks, Math.max(Math.floor((bottom - top) / (font * 4)), 2))
         const labels = looks.isWord ? [] : axis.marks.filter(mark => axis.place(mark.value) >= 0 && axis.place(mark.value) <= 1)
         // All figures have one width, about this much.
-        const longest = Math.max(...labels.map(label => label.text.length), 1)
+        const longest = Math.max(...labels.map(label => label.text.length), ...ends.map(({ value }) => limitText(value).length), 1)
         const left = Math.round(longest * font * 0.6 + 12)
         // Of words, all that there are stand beside the strip.
         const places = !scale ? [] : looks.isWord ? evenPlaces(scale) : bandPlaces(scale, axis)
@@ -322,17 +325,20 @@ export function createGraph() {
             const around = { x: left - 5, y: top - 5, width: right - left + 10, height: bottom - top + 10 }
             for (const [name, value] of Object.entries(around)) setAttribute(inside, name, value)
         }
-        if (isNew("values", box, labels)) {
+        if (isNew("values", box, labels, ends)) {
             parts.grid.replaceChildren(...labels.map(({ value }) => {
                 const at = Math.round(y(value)) + 0.5
                 return svg("path", { class: "graph-rule", d: `M${left} ${at}H${right}` })
             }))
-            parts.values.replaceChildren(...labels.map(({ value, text }) =>
+            // The limit of an alert is said in the place of a mark.
+            const free = labels.filter(({ value }) => ends.every(end => Math.abs(y(end.value) - y(value)) > font * 1.1))
+            parts.values.replaceChildren(...free.map(({ value, text }) =>
                 svg("text", { class: "graph-label", x: left - 8, y: round(y(value) + font * 0.36), "text-anchor": "end" }, text)))
         }
         const times = timeMarks(model.start, model.end, right - left, font * 6.2, looks.offset)
         if (isNew("times", box, times, model.start, model.end)) drawTimes(times)
         if (isNew("bands", box, places, looks.isWord)) drawBands(places, hasNames)
+        if (isNew("limits", box, limits, labels)) drawLimits(limits, ends, axis)
         drawBlocks(x, top, bottom)
 
         const runs = unbroken(model.samples, model.errors, model.width)
@@ -357,6 +363,23 @@ export function createGraph() {
         setAttribute(end, "d", last && isLine ? `M${round(x(last.time))} ${round(y(last.value))}h0` : "")
         setInk(end, last && scale ? scale.bands[scale.index(last.value)].color : null)
         drawCursor()
+    }
+
+    const limitText = value => looks.kind === "memory" ? Object.values(bytes(value)).join(" ") : short(value)
+
+    /** The limits of alerts: a line each, and what is beyond is shaded. */
+    function drawLimits(limits, ends, axis) {
+        const { y, left, right, top, bottom } = geometry
+        const inside = value => Math.min(Math.max(value === Infinity ? top : value === -Infinity ? bottom : y(value), top), bottom)
+        const shades = limits.flatMap(({ severity, ...limit }) => zones(limit).map(([from, until]) => svg("rect", {
+            class: "graph-zone", "data-severity": severity, x: left, y: round(inside(until)), width: right - left,
+            height: Math.max(round(inside(from) - inside(until)), 0),
+        })))
+        const lines = ends.filter(({ value }) => axis.place(value) >= 0 && axis.place(value) <= 1).flatMap(({ value, severity }) => [
+            svg("path", { class: "graph-limit", "data-severity": severity, d: `M${left} ${round(y(value))}H${right}` }),
+            svg("text", { class: "graph-label", "data-severity": severity, x: left - 8, y: round(y(value) + size.font * 0.36), "text-anchor": "end" }, limitText(value)),
+        ])
+        parts.limits.replaceChildren(...shades, ...lines)
     }
 
     /** A strip of a block for each window, where values stand for words; a dot for each one in which nothing came. */

@@ -53,6 +53,10 @@ export function createHeader(context) {
 
     const state = element("p", { class: "paused", hidden: true })
     const playback = element("p", { class: "playback warning", hidden: true })
+    const alerts = element("button", {
+        type: "button", class: "plain alerts", hidden: true, title: "Only what fires (!)",
+        onclick: () => context.screen === "list" ? context.press("!") : context.navigate("#/?firing=only"),
+    })
     const failures = element("p", { class: "failures bad", hidden: true })
     const failing = createChips("Failing sources", "chips troubled")
     const chips = createChips("Sources", "chips")
@@ -77,7 +81,7 @@ export function createHeader(context) {
     const sort = element("select", { class: "sorts", "aria-label": "Sort by", onchange: () => context.choose({ sort: sort.value }) },
         ...["source", "name", "value", "change", "age"].map(key => element("option", { value: key }, "by " + key)))
     const windows = element("p", { class: "windows faint" })
-    status.append(state, playback, failures, failing.element, chips.element, missed, windows, sort, filter)
+    status.append(state, playback, alerts, failures, failing.element, chips.element, missed, windows, sort, filter)
 
     new ResizeObserver(reach).observe(chips.element)
 
@@ -155,6 +159,11 @@ export function createHeader(context) {
         playback.hidden = context.playback === ""
         setText(playback, `replay ${visible(context.playback)}`)
         drawChips(board, now)
+        const firing = context.alerts?.summary(board) ?? null
+        alerts.hidden = firing === null
+        setText(alerts, firing?.text ?? "")
+        setAttribute(alerts, "data-severity", firing?.severity ?? null)
+        setAttribute(alerts, "aria-pressed", String(context.firingOnly))
         missed.hidden = board.missed === 0
         if (board.missed > 0) setText(missed, `${board.missed} ${board.missed === 1 ? "line" : "lines"} missed`)
         sort.hidden = screen !== "list"
@@ -165,7 +174,7 @@ export function createHeader(context) {
         const shown = context.extent(screen === "detail" ? context.series : null)
         setText(windows, `${span(shown.width)} windows, ${span(shown.span)}`)
         const ill = board.sources.filter(isFailing).length
-        const title = `${context.isLost ? "✕ lost · " : ill > 0 ? `✕ ${ill} · ` : ""}${context.title(board)} · catwatch${name ? " · " + visible(name) : ""}`
+        const title = `${context.isLost ? "✕ lost · " : firing !== null ? `${firing.text} · ` : ill > 0 ? `✕ ${ill} · ` : ""}${context.title(board)} · catwatch${name ? " · " + visible(name) : ""}`
         if (document.title !== title) document.title = title
     }
 

@@ -41,12 +41,12 @@ export function createHelp(context) {
     /** What the line at the bottom tells of the keys of a screen: [how they are called, what they do]. */
     function hints(screen, isUseful) {
         const wanted = {
-            list: ["ArrowUp", "Enter", "s", "/", " ", "+", "[", "r", "w"], detail: ["Escape", "ArrowLeft", "ArrowUp", "@", "+", "[", "L", "y", " "],
+            list: ["ArrowUp", "Enter", "s", "/", "!", " ", "+", "[", "r", "w"], detail: ["Escape", "ArrowLeft", "ArrowUp", "@", "+", "[", "L", "y", " "],
             metrics: [" ", "r"], feed: ["f", "F", "/", "Enter", " "],
         }[screen]
         const short = {
             ArrowUp: ["↑↓", screen === "detail" ? "series" : "choose"], Enter: ["Enter", screen === "feed" ? "newest" : "open"],
-            s: ["s", "sort"], "/": ["/", "filter"], " ": ["space", "pause"], "+": ["+ −", "width"], "[": ["[ ]", "history"], r: ["r", "refresh"],
+            s: ["s", "sort"], "/": ["/", "filter"], "!": ["!", "alerts"], " ": ["space", "pause"], "+": ["+ −", "width"], "[": ["[ ]", "history"], r: ["r", "refresh"],
             w: ["w", "wall"], Escape: ["Esc", "back"], ArrowLeft: ["←→", "read"], L: ["L", "log"], y: ["y", "fix"], f: ["f", "type"], F: ["F", "source"],
             "@": ["@", "time"], "?": ["?", "help"],
         }

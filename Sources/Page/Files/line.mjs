@@ -36,11 +36,13 @@ const recalled = new Set(["data", "latency", "memory", "progress", "alert", "row
 const numbered = new Set(["latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost", "peer", "alert", "clock"])
 
 /** What a line's body is: its type, but for `data`, `rows`, `column`, `refusal` and `unknown`. */
-function kindOf({ type, seq = null, series = null, rows = null }, isNested) {
+function kindOf({ type, seq = null, series = null, rows = null, state }, isNested) {
     if (ofConnection.has(type)) return type
     if (type === "kept" && !isNested && seq === null && series === null) return type
     if (type === "error" && seq === null) return "refusal"
     if (type === "window" && seq === null && !isNested) return "column"
+    // A later version may have more states.
+    if (type === "alert" && !["firing", "reminder", "resolved"].includes(state)) return "unknown"
     if (numbered.has(type)) return isNested && type === "window" && rows !== null ? "rows" : type
     // Whatever a later version has is no event.
     return typeof series === "string" ? "data" : "unknown"
@@ -128,8 +130,8 @@ const readers = {
     lost: m => ({ from: m.from, to: m.to, run: m.origin_run ?? null }),
     alert: m => ({
         about: m.about, condition: m.condition, state: m.state, id: m.id, at: parseTime(m.at), since: parseTime(m.since),
-        severity: m.severity ?? null, value: m.value ?? null, text: m.text ?? null, worst: m.worst_value ?? null, test: m.test, note: m.note ?? null,
-        down: duration(m.down_s, 1e6), reason: m.reason ?? null,
+        severity: m.severity ?? null, value: m.value ?? null, text: m.text ?? null, test: m.test, limit: limit(m),
+        note: m.note ?? null, down: duration(m.down_s, 1e6), reason: m.reason ?? null, evidence: m.evidence,
     }),
     clock: m => ({ step: m.step_s, slept: duration(m.slept_s, 1e6) }),
     peer: m => ({
@@ -177,6 +179,11 @@ function host({ host }) {
 
 const app = ({ app }) => ({ name: textOf(app?.name), version: textOf(app?.version), started: parseTime(app?.started) })
 
+/** An alert's first test of a value with a number, or a range up to `upper`; null without one. */
+function limit({ op, limit: value = null, limit_to: upper = null }) {
+    return /^([<>]=?|!?=|(not )?in)$/.test(op) && value !== null && (upper !== null) === /n$/.test(op) ? { op, value, upper } : null
+}
+
 const summary = m => ({
     count: m.count,
     errors: m.errors ?? 0,
@@ -219,7 +226,7 @@ function status(m) {
     }
 }
 
-const band = ({ name, letter, color, up_to: upTo = null }) => ({ name, letter, color: color.toLowerCase(), upTo })
+const band = ({ name, letter, color, up_to: upTo = null }) => ({ name, letter, color: `${color}`.toLowerCase(), upTo })
 
 // MARK: Values
 

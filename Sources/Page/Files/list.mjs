@@ -6,7 +6,7 @@ import { age } from "./format.mjs"
 import { newestTime } from "./board.mjs"
 import { setBadgeColor } from "./bands.mjs"
 import { createSparkline } from "./sparkline.mjs"
-import { Group } from "./order.mjs"
+import { Group, isAlert } from "./order.mjs"
 import { address } from "./screens.mjs"
 import { headingOf, marks, nameParts, noteOf, shapes, standing, troubleText } from "./standing.mjs"
 
@@ -143,8 +143,10 @@ export function create(context) {
     function select(board) {
         const { order } = context
         if (!context.isWall) return order.rows
-        const values = order.series.filter(index => board.series[index].kind === "data" && board.series[index].newest)
-        return [...order.troubles, ...(values.length > 0 ? values : order.series)]
+        if (context.firingOnly) return order.rows
+        const calm = order.series.filter(index => order.alertsOf(index) === undefined)
+        const values = calm.filter(index => board.series[index].kind === "data" && board.series[index].newest)
+        return [...order.firing, ...order.troubles, ...(values.length > 0 ? values : calm)]
     }
 
     // Drawing
@@ -221,7 +223,10 @@ export function create(context) {
         row.item = item
         const isSource = typeof item !== "number"
         setClass(row.element, "of-source", isSource)
-        setClass(row.element, "ill", isSource && !(item instanceof Group))
+        const alerts = isSource ? isAlert(item) ? [item] : undefined : context.order.alertsOf(item)
+        setClass(row.element, "ill", isSource && !(item instanceof Group) && alerts === undefined)
+        row.said = (alerts && context.alerts?.row(alerts, now)) ?? null
+        setAttribute(row.element, "data-severity", row.said?.severity ?? null)
         setAttribute(row.element, "aria-level", !isSource && !context.isWall && context.order.isBelowHeading(item) ? 2 : 1)
         setAttribute(row.element, "aria-expanded", item instanceof Group ? String(!isFolded(item)) : null)
         if (isSource) drawSource(row, item, now)
@@ -230,13 +235,14 @@ export function create(context) {
 
     const isFolded = group => group.isFolded && !context.order.isFiltered
 
+    /** The mark of a source's state, or of what is said of an alert; null for none. */
     function setMark(node, state) {
-        setText(node, state === null ? "" : marks[state])
-        setAttribute(node, "aria-label", state)
-        setAttribute(node, "class", "mark " + (state ?? ""))
+        setText(node, state?.sign ?? marks[state] ?? "")
+        setAttribute(node, "aria-label", state?.label ?? state)
+        setAttribute(node, "class", "mark " + (state?.sign ? "sign" : state ?? ""))
     }
 
-    /** A heading, or what is wrong with a source. */
+    /** A heading, what is wrong with a source, or an alert. */
     function drawSource(row, item, now) {
         const isHeading = item instanceof Group
         row.index = -1
@@ -244,10 +250,10 @@ export function create(context) {
         row.hasText = false
         for (const name of ["stale", "wordy", "told"]) setClass(row.element, name, false)
         const { state, name, says, since } = row.source
-        const { source, ...heading } = isHeading ? headingOf(item, now) : { source: item, name: item.name, age: "" }
-        setMark(state, source && context.stateOf(source))
+        const { source, ...heading } = isHeading ? headingOf(item, now) : isAlert(item) ? { name: item.subject, age: "" } : { source: item, name: item.name, age: "" }
+        setMark(state, source ? context.stateOf(source) : row.said)
         setText(name, visible(heading.name))
-        setText(says, isHeading ? heading.text : visible(troubleText(item, now, context.board.interval, context.utcOffset(now))))
+        setText(says, isHeading ? heading.text : visible(source ? troubleText(item, now, context.board.interval, context.utcOffset(now)) : row.said?.text ?? item.condition))
         setAttribute(says, "title", isHeading ? null : says.textContent)
         setText(since, heading.age)
     }
@@ -256,7 +262,7 @@ export function create(context) {
         const series = board.series[index]
         const { order } = context
         const isBelow = !context.isWall && order.isBelowHeading(index)
-        setMark(row.mark, !context.isWall && order.isHeading(index) ? context.stateOf(board.describedSource(series.source)) : null)
+        setMark(row.mark, row.said !== null ? row.said : !context.isWall && order.isHeading(index) ? context.stateOf(board.describedSource(series.source)) : null)
         const time = newestTime(series)
         const isStale = context.isStale(index)
         const ageText = time === null ? "" : age(now - time)
@@ -269,7 +275,7 @@ export function create(context) {
         setClass(row.element, "noted", note !== null)
         const extent = context.extent(index)
         // All that the rest is made from.
-        const key = `${index} ${series.newest?.sequence} ${series.event?.sequence} ${series.windows.length} ${series.windows.at(-1)?.start} ${Object.values(extent)} ${context.described} ${isBelow} ${series.goneAt}`
+        const key = `${index} ${series.newest?.sequence} ${series.event?.sequence} ${series.windows.length} ${series.windows.at(-1)?.start} ${Object.values(extent)} ${context.described} ${isBelow} ${series.goneAt} ${row.said?.text}`
         if (row.index === index && row.key === key) return
         const isOther = row.index !== index || row.name !== series.name || row.isBelow !== isBelow
         row.isBelow = isBelow
@@ -286,11 +292,12 @@ export function create(context) {
         const windows = series.newest ? context.windows(index) : []
         const stands = standing(board, series, windows, extent.width)
         setClass(row.element, "wordy", stands.quantity === null && series.event !== null)
-        const text = series.event?.text ?? ""
+        const text = row.said?.text ?? series.event?.text ?? ""
         // Without bands there is room for what was said beside the line.
-        setClass(row.element, "told", text !== "" && stands.quantity !== null && stands.band === null)
+        setClass(row.element, "told", text !== "" && stands.quantity !== null && (stands.band === null || row.said !== null))
         setText(row.text, visible(text))
-        row.hasText = text !== "" && stands.band !== null
+        setAttribute(row.text, "title", row.said && visible(text))
+        row.hasText = text !== "" && stands.band !== null && row.said === null
         setText(row.amount, visible(stands.quantity?.text ?? ""))
         setText(row.unit, visible(stands.quantity?.unit ?? ""))
         const band = stands.band
@@ -335,7 +342,9 @@ export function create(context) {
     function drawEmpty(board, rows) {
         empty.hidden = rows.length > 0
         if (rows.length > 0) return
-        if (context.filter !== "" && board.series.length > 0) {
+        if (context.firingOnly && board.series.length > 0) {
+            context.alerts?.drawEmpty(empty)
+        } else if (context.filter !== "" && board.series.length > 0) {
             empty.replaceChildren(element("p", {}, "no series is called ", element("strong", {}, visible(context.filter))),
                 element("p", {}, element("button", { type: "button", class: "plain", onclick: () => context.choose({ filter: "" }) }, "clear the filter")))
         } else {
@@ -374,7 +383,7 @@ export function create(context) {
         const source = context.board.series[context.series]?.source
         if (chosen instanceof Group) context.fold(chosen, !chosen.isFolded)
         // A source without a series leads into none, and least into another's.
-        else if ((chosen?.name ?? source) === source) context.open()
+        else if (chosen !== null && isAlert(chosen) ? source === chosen.subject.split("/")[0] : (chosen?.name ?? source) === source) context.open()
     }
 
     /** Unfolds a heading, or folds it; says whether one is chosen. */
@@ -405,11 +414,11 @@ export function create(context) {
         element: section,
         update,
         show(params) {
-            context.take({ filter: params.filter ?? "", sort: params.sort ?? "source" })
+            context.take({ filter: params.filter ?? "", sort: params.sort ?? "source", firing: params.firing === "only" })
             follows = true
         },
         hide() {},
         keys,
-        address: () => address("/", { filter: context.filter, sort: context.sort === "source" ? "" : context.sort }),
+        address: () => address("/", { filter: context.filter, sort: context.sort === "source" ? "" : context.sort, firing: context.firingOnly && "only" }),
     }
 }

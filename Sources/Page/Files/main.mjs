@@ -8,7 +8,7 @@
 //     update(board, now)   draws what changed; `now` is the agent's time. Called at most once a frame, while the screen is
 //                          shown and the page visible, when lines came, a second passed, or `context.invalidate()` asked
 //     show(params)         the address names this screen; again when the address changed on it
-//                          {name} for a series, {filter, sort} for the list, {type, source, filter} for the feed
+//                          {name} for a series, {filter, sort, firing} for the list, {type, source, filter} for the feed
 //     hide()               another screen is shown
 //     keys                 {"L": {text: "logarithmic scale", run(event) {…}}, "ArrowLeft": …}: keys (KeyboardEvent.key) of
 //                          this screen, before the page's own; `text` is what help says, and a key without one is not
@@ -34,6 +34,8 @@
 //     stateOf(source)      failing, late, well or starting
 //     isLost, isPaused     the agent is away; the screen stands still
 //     isSnapshot           there is no agent behind this page: nothing can be polled
+//     alerts               what `createAlerts` returns, once that module has come; null before
+//     firingOnly           the list shows only what fires
 //     drawSmall            draws a small picture in a row, once that module has come
 //     isBare               one graph alone (`?bare`)
 //     isPrinting           all of the list is to be in the document
@@ -76,6 +78,8 @@ const mostHeld = 8 << 20
 const hiddenGrace = 5_000
 /** How long a worker may take to begin, in milliseconds. */
 const longestStart = 3_000
+/** How long after one that failed alerts are asked for again, in milliseconds. */
+const alertsPause = 3_000
 /** How long something said is seen, in milliseconds. */
 const saidFor = 4_000
 
@@ -162,6 +166,8 @@ const context = {
     selected: null,
     filter: "",
     sort: "source",
+    firingOnly: false,
+    alerts: null,
     feedType: "",
     feedSource: "",
     /** How the agent plays a recording back: "10x", "max" or "paused"; "" when it does not. */
@@ -249,9 +255,10 @@ const context = {
         if (next !== undefined && next !== context.selected) replaceAddress(seriesAddress(board.series[next].name))
     },
     /** Takes over choices from the address. */
-    take({ filter, sort, type, source }) {
+    take({ filter, sort, type, source, firing }) {
         if (filter !== undefined) setFilter(filter)
         if (sort !== undefined) context.sort = sorts.includes(sort) ? sort : "source"
+        if (firing !== undefined) context.firingOnly = firing
         if (type !== undefined) context.feedType = type
         if (source !== undefined) context.feedSource = source
     },
@@ -483,7 +490,7 @@ function draw() {
     drawn = performance.now()
     now = paused !== null ? paused.now : recorded !== null ? board.clock ?? 0 : clock.time(localTime())
     const lateAt = context.isLost || context.isAwayBehind(now) ? null : now
-    order.update(board, context.sort, context.screen === "feed" ? "" : context.filter, folds, lateAt)
+    order.update(board, context.sort, context.screen === "feed" ? "" : context.filter, folds, lateAt, context.firingOnly && context.screen === "list")
     const screen = screens[context.screen]
     if (context.screen === "detail") {
         // No one in particular is waited for: it is the topmost once there is one.
@@ -492,6 +499,8 @@ function draw() {
     }
     header.update(board, now)
     screen.update(board, now)
+    if (!isBehind()) context.alerts?.announce(board)
+    if (board.alerts.count > 0) fetchAlerts()
     if (!isComplete && board.series.length > 0) complete()
 }
 
@@ -504,8 +513,21 @@ function complete() {
     whenIdle(() => {
         Object.values(screens).forEach(screen => screen.fetch?.())
         fetchHelp().catch(() => {})
+        fetchAlerts()
         fetchPictures().catch(() => {})
     })
+}
+
+let alertsAskedAt = -Infinity
+
+/** What is said of alerts, which most feeds do without; asked for again, if it did not come, while something fires. */
+function fetchAlerts() {
+    if (context.alerts !== null || performance.now() - alertsAskedAt < alertsPause) return
+    alertsAskedAt = performance.now()
+    withLooks(import("./alerts.mjs")).then(module => {
+        context.alerts ??= module.createAlerts(context)
+        invalidate()
+    }, () => {})
 }
 
 async function fetchPictures() {
@@ -644,8 +666,8 @@ function toggleWall() {
 
 function goBack() {
     if (context.isWall) return toggleWall()
-    if ((context.screen === "list" || context.screen === "feed") && (context.filter !== "" || context.feedType !== "" || context.feedSource !== "")) {
-        return context.choose({ filter: "", type: "", source: "" })
+    if ((context.screen === "list" || context.screen === "feed") && (context.filter !== "" || context.feedType !== "" || context.feedSource !== "" || context.firingOnly)) {
+        return context.choose({ filter: "", type: "", source: "", firing: false })
     }
     if (context.screen !== "list") context.navigate(context.addressOf("list"))
 }
@@ -664,6 +686,7 @@ const keys = {
     "]": { text: "more of the history", run: () => changeSpan(1) },
     s: { text: "sort by source, name, value, change, age", run: () => context.choose({ sort: sorts[(sorts.indexOf(context.sort) + 1) % sorts.length] }) },
     "/": { text: "filter by parts of the name: Köln|Kiel", run: () => !header.filter.hidden && header.filter.select() },
+    "!": { text: "only what fires, and everything again", run: () => context.choose({ firing: !context.firingOnly }) },
     r: { text: "ask the sources now", run: async () => (await fetchPolling()).pollAll() },
     w: { text: "readable from afar, and back", run: toggleWall },
     u: { text: "local time, or UTC", run: () => context.change({ utc: !context.settings.utc }) },
@@ -686,7 +709,7 @@ function press(key) {
 
 function isUseful(key) {
     if (context.isSnapshot && (key === "r" || key === "n" || key === " ")) return false
-    if (key === "s") return context.screen === "list"
+    if (key === "s" || key === "!") return context.screen === "list"
     if (key === "/") return context.screen === "list" || context.screen === "feed"
     if ("+-[]".includes(key)) return context.screen === "list" || context.screen === "detail"
     return true

@@ -1,6 +1,7 @@
 // How it is going: the agents of a fleet, endpoints and their latencies, the machine, its memory, and the agent.
 
 import { agentLook, agentTexts, isSkewed, refusedText, shownAgents } from "./agents.mjs"
+import { alertsByAgent } from "./alerts.mjs"
 import { element, setAttribute, setClass, setText, svg, visible } from "./dom.mjs"
 import { clock, length, milliseconds, processorTime, quantity, uptime } from "./format.mjs"
 import { createSparkline } from "./sparkline.mjs"
@@ -55,7 +56,8 @@ export function phaseParts(sample) {
 }
 
 const agentColumns = [
-    { name: "state" }, { name: "age", title: "since something came last" }, { name: "rate", title: "lines a second" },
+    { name: "state" }, { name: "age", title: "since something came last" }, { name: "alerts", title: "that fire" },
+    { name: "rate", title: "lines a second" },
     { name: "skew", title: "how far its clock is ahead, less than 0 behind" }, { name: "lost", title: "lines that are lost" },
     { name: "host" }, { name: "system" }, { name: "version" },
 ]
@@ -173,9 +175,11 @@ export function create(context) {
         }
         // A name that is forgotten and comes back is another agent of the board.
         const known = new Map(agents.map(agent => [agent.name, agent]))
+        const alerts = alertsByAgent(board)
+        setClass(agentTable, "alerted", alerts.size > 0)
         for (const [name, row] of agentRows) {
             const agent = known.get(name)
-            if (agent !== undefined) row.update(board, agent, now)
+            if (agent !== undefined) row.update(board, agent, now, alerts.get(name) ?? 0)
         }
     }
 
@@ -203,12 +207,13 @@ export function create(context) {
         const row = element("tr", { role: "row" }, title, ...cells)
         const place = Object.fromEntries(agentColumns.map(({ name }, index) => [name, cells[index]]))
 
-        function update(board, agent, now) {
-            const texts = agentTexts(agent, now)
+        function update(board, agent, now, alerts) {
+            const texts = { ...agentTexts(agent, now), alerts: alerts > 0 ? `✕ ${alerts}` : "0" }
             for (const { name } of agentColumns) setText(place[name], visible(texts[name]))
             setAttribute(row, "class", "is-" + agentLook(agent))
             setClass(place.skew, "warning", isSkewed(agent, board.interval))
             setClass(place.lost, "bad", agent.lost > 0)
+            setClass(place.alerts, "bad", alerts > 0)
             const message = board.describedSource(agent.name + ".catwatch")?.failure?.message
             setAttribute(row, "title", agentLook(agent) === "bad" && message ? visible(message) : null)
         }

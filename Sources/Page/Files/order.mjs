@@ -70,6 +70,12 @@ export const orders = {
     age: series => newestTime(series) ?? -Infinity,
 }
 
+/** How bad an alert can be, the worst first; one without a severity, or with another, is `unknown`. */
+export const severities = ["critical", "unknown", "warning", "info"]
+export const severityOf = ({ severity }) => severities.includes(severity) ? severity : "unknown"
+
+export const isAlert = row => row.condition !== undefined
+
 const kinds = ["data", "latency", "memory", "count"]
 /** A group with more texts than this, or more latencies, counts and memory, starts folded. */
 const mostUnfolded = 8
@@ -128,7 +134,15 @@ export class ListOrder {
     #lastSequence = -1
     #lookedAt = -1
     #troubles = []
-    /** The topmost first: a series by its index, a heading as its `Group`, a failing or late source as the board's. */
+    #alertChanges = -1
+    #firingOnly = false
+    /** What fires and matches the filter, the worst first: series, and alerts that are about none. */
+    firing = []
+    #alertsOf = new Map()
+    /**
+     * The topmost first: a series by its index, a heading as its `Group`, a failing or late source and an alert about no series
+     * as the board's.
+     */
     rows = []
     /** The indices of the series that match the filter, in their order, folded or not. */
     series = []
@@ -137,9 +151,9 @@ export class ListOrder {
     /**
      * Takes in what happened since the last call; `key` is `source` or one of `orders`, `folds` has by their names the groups that
      * somebody folded or unfolded, and is another Map when it changed. `lateAt` is the agent's time; null when no source is late,
-     * because nothing can come.
+     * because nothing can come. `firingOnly` shows only what fires.
      */
-    update(board, key, filter, folds = null, lateAt = null) {
+    update(board, key, filter, folds = null, lateAt = null, firingOnly = false) {
         // Another board may have as many series, and of other names.
         const isOther = this.#board !== board || this.#runChanges !== board.runChanges
         const isOtherRun = isOther || this.#byName.length > board.series.length
@@ -171,8 +185,12 @@ export class ListOrder {
         this.hasHeadings = key === "source" && this.#needsHeadings()
         const troubles = this.#find(board, lateAt)
         const isSame = troubles.length === this.#troubles.length && troubles.every((source, place) => source === this.#troubles[place])
-        if (!isSortedAnew && !isFoldedAnew && this.hasHeadings === hadHeadings && isSame) return
+        const { changes } = board.alerts
+        const firesAnew = isFilteredAnew || changes !== this.#alertChanges
+        if (firesAnew) this.#findFiring(board)
+        if (!isSortedAnew && !isFoldedAnew && this.hasHeadings === hadHeadings && isSame && !firesAnew && firingOnly === this.#firingOnly) return
         this.#troubles = troubles
+        this.#firingOnly = firingOnly
         this.#list()
     }
 
@@ -281,16 +299,39 @@ export class ListOrder {
         ]
     }
 
+    #findFiring(board) {
+        this.#alertChanges = board.alerts.changes
+        this.firing = []
+        this.#alertsOf = new Map()
+        const rank = alert => severities.indexOf(severityOf(alert))
+        for (const alert of [...board.alerts.all].sort((one, other) => rank(one) - rank(other))) {
+            const index = board.seriesNamed(alert.subject)
+            const isOfNone = index === undefined
+            if (!isOfNone && this.alertsOf(index)?.push(alert)) continue
+            if (!this.#isWanted(alert.subject) && !(isOfNone && this.#isWanted(alert.condition))) continue
+            this.firing.push(isOfNone ? alert : index)
+            if (!isOfNone) this.#alertsOf.set(index, [alert])
+        }
+    }
+
+    /** The alerts about a series, the worst first; undefined where none fires, or the filter leaves it out. */
+    alertsOf(index) {
+        return this.#alertsOf.get(index)
+    }
+
     #list() {
-        this.rows = [...this.#troubles]
+        this.rows = [...this.firing]
+        if (this.#firingOnly) return
+        this.rows.push(...this.#troubles)
+        const isCalm = index => !this.#alertsOf.has(index)
         if (!this.hasHeadings) {
-            this.rows = this.rows.concat(this.series)
+            this.rows = this.rows.concat(this.series.filter(isCalm))
             return
         }
         for (const group of this.#ranked) {
             if (group.matched.length === 0) continue
             if (!group.isHeading) this.rows.push(group)
-            if (!group.isFolded || group.isHeading || this.isFiltered) for (const index of group.matched) this.rows.push(index)
+            if (!group.isFolded || group.isHeading || this.isFiltered) for (const index of group.matched) if (isCalm(index)) this.rows.push(index)
         }
     }
 
@@ -311,9 +352,9 @@ export class ListOrder {
         return this.hasHeadings && this.#groupOf[index].isHeading
     }
 
-    /** Whether a series stands below the heading of its group. */
+    /** Whether a series stands below the heading of its group, and not on top because it fires. */
     isBelowHeading(index) {
-        return this.hasHeadings && !this.#groupOf[index].isHeading
+        return this.hasHeadings && !this.#groupOf[index].isHeading && !this.#alertsOf.has(index)
     }
 
     /** The place of the row that stands for a row: it itself, or its group's heading or first series; else the first, -1 for none. */
@@ -328,6 +369,8 @@ export class ListOrder {
     /** The series that a row leads to: its own, or the first of its group or source, else of all; undefined when there is none. */
     firstSeries(row) {
         if (typeof row === "number") return row
+        // Of a pattern too the source comes first.
+        if (row !== null && isAlert(row)) return this.within(row.subject.split("/")[0])[0] ?? this.series[0]
         const group = row && this.#groupFor(row)
         return this.series.find(index => this.#groupOf[index] === group)
             ?? (row === null || row instanceof Group ? undefined : this.within(row.name)[0]) ?? this.series[0]

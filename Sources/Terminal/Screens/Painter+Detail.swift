@@ -10,7 +10,13 @@ extension Painter {
         let look = look(at: index)
         let series = look.series
         paintTitle(look, row: body.lowerBound)
-        let rest = body.lowerBound + 1..<body.upperBound
+        let alerts = board.alertsByWorst(about: series.name).map(\.alert)
+        let alertRows = min(alerts.count, body.count >= 8 ? 3 : 0)
+        for (offset, alert) in alerts.prefix(alertRows).enumerated() {
+            paint(
+                alert, more: offset == alertRows - 1 ? alerts.count - alertRows : 0, row: body.lowerBound + 1 + offset)
+        }
+        let rest = body.lowerBound + 1 + alertRows..<body.upperBound
         guard !rest.isEmpty else { return }
         if let source = runs.sources[series.source], state.showsRuns {
             paintSums(source, rest)
@@ -23,7 +29,7 @@ extension Painter {
             let wanted = eventLines(series, width: grid.columns - 4).count + 1
             let eventRows = rest.count < 12 || wanted == 1 ? 0 : min(wanted, rest.count * 2 / 5)
             let graph = rest.lowerBound..<rest.upperBound - eventRows
-            paintGraph(index, look.windows, graph)
+            paintGraph(index, look.windows, graph, alerts.filter { $0.limit != nil })
             if eventRows > 0 { paintEvent(series, graph.upperBound..<rest.upperBound) }
         }
     }
@@ -66,6 +72,16 @@ extension Painter {
         }
         put(name, row: row, column: margin, width: max(grid.columns - width - 2 * margin - 1, 4))
         put(right, row: row, column: max(grid.columns - width - margin, margin + 5))
+    }
+
+    /// Paints what an alert says, which lines show it, and its note.
+    private mutating func paint(_ alert: BoardAlert, more: Int, row: Int) {
+        let said = AlertRow(alert, more: more, at: agentNow, offset: utcOffset)
+        let style = style(said.severity)
+        let rest = [AlertRow.lines(of: alert, run: board.hello?.run), alert.note].compactMap(\.self)
+        put(
+            [(said.severity.mark + " " + said.text, style), (rest.map { " · " + $0 }.joined(), theme.muted)], row: row,
+            column: grid.columns < 40 ? 0 : 2, width: grid.columns - 3)
     }
 
     // MARK: The event

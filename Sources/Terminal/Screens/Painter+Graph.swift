@@ -94,7 +94,10 @@ extension Painter {
     /// The width of the windows over a longer time, in microseconds: at least the chosen width, and two dots.
     func pastWidth(_ past: PastSeries) -> Int64 { past.width(atMost: grid.columns, least: width) }
 
-    mutating func paintGraph(_ index: Int, _ windows: [BoardWindow], _ area: Range<Int>) {
+    /// - Parameter alerts: those with limits, which are shown as lines.
+    mutating func paintGraph(
+        _ index: Int, _ windows: [BoardWindow], _ area: Range<Int>, _ alerts: [BoardAlert] = []
+    ) {
         let series = board.series[index]
         let model = past.map { pastModel($0) } ?? liveModel(index, windows)
         let hasTime = area.count >= 6
@@ -103,11 +106,15 @@ extension Painter {
             area.lowerBound..<max(area.upperBound - (hasTime ? 2 : 0) - (hasNumbers ? 1 : 0), area.lowerBound + 1)
         let isWord = series.lastWord != nil
         if isWord { rows = rows.prefix(3) }
+        let limits = isWord ? [] : alerts.flatMap { self.limits(of: $0) }
         let axis = ValueAxis(
-            model.samples.flatMap { [$0.minimum, $0.maximum] }, fixed: state.range, isLog: state.isLog,
+            model.samples.flatMap { [$0.minimum, $0.maximum] } + limits.map(\.value), fixed: state.range,
+            isLog: state.isLog,
             count: max(rows.count / 3, 2))
         let labels = axis.marks.map { (mark: $0, text: label($0, axis, series)) }
-        let labelWidth = grid.columns >= 40 && !isWord ? min(labels.map { $0.text.columns }.max() ?? 0, 12) : 0
+        let limitLabels = limits.map { (mark: $0.value, text: limitLabel($0.value, axis, series), style: $0.style) }
+        let longest = (labels.map(\.text) + limitLabels.map(\.text)).map(\.columns).max() ?? 0
+        let labelWidth = grid.columns >= 40 && !isWord ? min(longest, 12) : 0
         let left = labelWidth > 0 ? labelWidth + 3 : 0
         var frame = GraphFrame(
             axis: axis, left: left, columns: max(grid.columns - left - 2, 1), rows: rows, start: model.times.lowerBound,
@@ -125,15 +132,26 @@ extension Painter {
                 grid.put(glyph: "┤", row: row, column: left - 1, style: theme.faint)
             }
         }
+        for (mark, text, style) in limitLabels where 0...1 ~= axis.position(of: mark) {
+            let row = frame.row(mark)
+            if labelWidth > 0 {
+                grid.fill(row: row, columns: 0..<left - 1, with: " ", style: .plain)
+                put(text, row: row, endingAt: left - 2, style: style, width: labelWidth)
+            }
+            grid.fill(row: row, columns: left..<left + frame.columns, with: "┄", style: style)
+        }
         if isWord {
             paintStrip(series, model, frame)
         } else {
             paintBands(series, frame)
-            paintLine(series, model, frame)
+            paintLine(series, model, frame, alerts)
         }
         paintErrors(model, frame)
         paintScrub(frame)
-        if hasTime { paintTimes(frame, model.width, row: rows.upperBound) }
+        if hasTime {
+            paintTimes(frame, model.width, row: rows.upperBound)
+            if !isWord { paintExcess(model, frame, alerts, row: rows.upperBound) }
+        }
         if hasNumbers { paintNumbers(series, model, frame, row: rows.upperBound + (hasTime ? 2 : 0)) }
     }
 
@@ -201,7 +219,9 @@ extension Painter {
     // MARK: The line
 
     /// Joins successive samples, except across missing values or an error.
-    private mutating func paintLine(_ series: BoardSeries, _ model: GraphModel, _ frame: GraphFrame) {
+    private mutating func paintLine(
+        _ series: BoardSeries, _ model: GraphModel, _ frame: GraphFrame, _ alerts: [BoardAlert]
+    ) {
         var canvas = BrailleCanvas(columns: frame.columns, rows: frame.rows.count)
         let (samples, errors) = (model.samples, model.errors)
         let gap = longestStep(samples, least: model.width)
@@ -223,9 +243,11 @@ extension Painter {
         // A cell has the colour of the band at its row.
         let styles = frame.rows.map { row -> Style in
             if isStale { return theme.stale }
-            guard let scale, !state.isLog else { return theme.accent }
             let share = 1 - (Double(row - frame.rows.lowerBound) + 0.5) / Double(frame.rows.count)
-            return theme.band(scale.bands[scale.index(of: frame.axis.low + share * (frame.axis.high - frame.axis.low))])
+            let value = frame.axis.low + share * (frame.axis.high - frame.axis.low)
+            guard !state.isLog else { return theme.accent }
+            if let alert = alerts.first(where: { $0.isBeyond(value) }) { return style(AlertRow.Severity(alert)) }
+            return scale.map { theme.band($0.bands[$0.index(of: value)]) } ?? theme.accent
         }
         for row in 0..<canvas.rows {
             for column in 0..<canvas.columns {
@@ -264,6 +286,43 @@ extension Painter {
             let column = frame.left + frame.x(time) / 2
             guard column < frame.left + frame.columns else { continue }
             grid.put(glyph: "✕", row: frame.rows.upperBound - 1, column: column, style: theme.bad)
+        }
+    }
+
+    // MARK: Limits of alerts
+
+    private func limits(of alert: BoardAlert) -> [(value: Double, style: Style)] {
+        [alert.limit?.value, alert.limit?.upper].compactMap(\.self).map { ($0, style(AlertRow.Severity(alert))) }
+    }
+
+    private func limitLabel(_ value: Double, _ axis: ValueAxis, _ series: BoardSeries) -> String {
+        series.kind == .memory ? label(value, axis, series) : NumberText.short(value)
+    }
+
+    /// Marks on the time axis when values were beyond the limit of an alert.
+    private mutating func paintExcess(
+        _ model: GraphModel, _ frame: GraphFrame, _ alerts: [BoardAlert], row: Int
+    ) {
+        for alert in alerts.reversed() {
+            let style = style(AlertRow.Severity(alert))
+            var before: Int?
+            for sample in model.samples {
+                guard alert.isBeyond(sample.value) || alert.isBeyond(sample.minimum) || alert.isBeyond(sample.maximum)
+                else {
+                    before = nil
+                    continue
+                }
+                let column = min(max(frame.x(sample.time) / 2, 0), frame.columns - 1)
+                for place in min(before ?? column, column)...column {
+                    let column = frame.left + place
+                    if grid[row, column].glyph == 0x2500 {
+                        grid.put(glyph: "═", row: row, column: column, style: style)
+                    } else {
+                        grid.restyle(row: row, columns: column..<column + 1) { _ in style }
+                    }
+                }
+                before = column
+            }
         }
     }
 

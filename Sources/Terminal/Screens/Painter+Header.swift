@@ -14,8 +14,8 @@ extension Painter {
         if grid.columns >= 24 { put(clock, theme.muted, row: 0, before: &end, width: 8) }
         guard grid.columns >= 60 else {
             var column = put(" " + state.screen.name, theme.accent.with(.bold), row: 0, column: 0)
-            if !hasStatus, let failing {
-                column += put([("  ", theme.text), failing], row: 0, column: column, width: end + 1 - column)
+            for piece in hasStatus ? [] : [firing, failing].compactMap(\.self) {
+                column += put([("  ", theme.text), piece], row: 0, column: column, width: end + 1 - column)
             }
             if let text = newSince.map({ "paused +\($0)" }) ?? playback?.text {
                 column += put("  " + text, theme.warning, row: 0, column: column, width: end + 1 - column)
@@ -68,6 +68,7 @@ extension Painter {
                 [(" PAUSED ", theme.warning.with(.inverse)), (" \(newSince) new  ", theme.warning)], row: row,
                 column: column)
         }
+        if let firing, !isWaitingShown { column += put([firing], row: row, column: column, width: end - column) + 2 }
         if let trouble, state.screen != .list || isLost {
             put(trouble, row: row, column: column, width: end - column)
         } else if case .waiting(let target, let since) = connection {
@@ -177,6 +178,9 @@ extension Painter {
                 ("+-", "width"),
                 ("[]", "history"), ("r", "refresh"),
             ]
+            if state.showsFiringOnly || !board.alerts.isEmpty {
+                hints.insert(("!", state.showsFiringOnly ? "everything" : "alerts"), at: 2)
+            }
         case .detail:
             hints = [
                 ("Esc", "back"), ("←→", "read"), ("↑↓", "series"), ("+-", "width"), ("[]", "history"),
@@ -291,6 +295,9 @@ extension Painter {
         case .source(let source, let isFolded):
             put(pieces(source, isFolded: isFolded), row: 0, column: 0)
             return
+        case .alert(let alert):
+            put(pieces(alert, name: [(alert.name, style(alert.severity).with(.bold))]), row: 0, column: 0)
+            return
         case .series(let series, _): look = series
         }
         var pieces: [Piece] = []
@@ -299,6 +306,7 @@ extension Painter {
         } else if let text = look.series.text {
             pieces.append((" " + text, theme.text))
         }
+        if let alert = look.alert { pieces.append((" " + alert.severity.mark, style(alert.severity))) }
         if let letter = look.letter { pieces.append((" " + letter, look.style)) }
         if let arrow = look.arrow { pieces.append((" \(Character(arrow.glyph))", arrow.style)) }
         // The value matters most: the age is dropped first, then the end of the name.

@@ -12,6 +12,7 @@ extension Painter {
         ("y", "fix the range of values"),
         ("s", "sort by source, name, value, change, age"),
         ("/", "filter by parts of the name: köln|kiel"),
+        ("!", "only what fires, and everything again"),
         ("f F", "one type of line, one source in the feed"),
         ("r", "ask the sources now"),
         ("n", "run Fibonacci up to N"),

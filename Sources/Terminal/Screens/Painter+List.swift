@@ -37,9 +37,11 @@ extension Painter {
 
     mutating func paintList(_ body: Range<Int>) {
         guard let chosen else {
-            put(
-                [("no series is called ", theme.muted), (state.filter, theme.text)], row: body.lowerBound + 1, column: 2
-            )
+            let called: [Piece] = [("no series is called ", theme.muted), (state.filter, theme.text)]
+            let calm: [Piece] = [
+                ("nothing fires; ", theme.muted), ("!", theme.text), (" shows everything", theme.muted),
+            ]
+            put(state.showsFiringOnly ? calm : called, row: body.lowerBound + 1, column: 2)
             return
         }
         let first = Self.firstListRow(grid.size) ?? body.lowerBound
@@ -56,8 +58,15 @@ extension Painter {
             switch row {
             case .source(let source, let isFolded):
                 paint(source, isFolded: isFolded, columns, row: first + offset)
+            case .alert(let alert):
+                let pieces = pieces(alert, name: [(alert.name, style(alert.severity).with(.bold))])
+                put(pieces, row: first + offset, column: columns.mark, width: grid.columns - 1 - columns.mark)
             case .series(let series, let mark):
-                if let mark { put(mark.rawValue, style(mark), row: first + offset, column: columns.mark) }
+                if let alert = series.alert {
+                    put(alert.severity.mark, style(alert.severity), row: first + offset, column: columns.mark)
+                } else if let mark {
+                    put(mark.rawValue, style(mark), row: first + offset, column: columns.mark)
+                }
                 paint(series, columns, row: first + offset, isStrong: isChosen || mark != nil)
             }
         }
@@ -66,8 +75,8 @@ extension Painter {
     private func layOut(_ rows: [RowLook]) -> ListColumns {
         let width = grid.columns
         var columns = ListColumns()
-        columns.mark = width < 40 && order.hasHeadings ? 1 : 2
-        columns.name = order.hasHeadings ? columns.mark + 2 : columns.mark
+        columns.mark = width < 40 && order.hasMarks ? 1 : 2
+        columns.name = order.hasMarks ? columns.mark + 2 : columns.mark
         var longestName = 6
         var hasText = false
         var longestBand = 0
@@ -208,7 +217,21 @@ extension Painter {
         let quiet = look(theme.muted)
         let strong = isStrong ? look(theme.text).with(.bold) : look(theme.text)
         let (prefix, rest) = label(item)
-        put([(prefix, quiet), (rest, strong)], row: row, column: columns.name, width: columns.nameWidth)
+        let name: [Piece] = [(prefix, quiet), (rest, strong)]
+        let alertArea = item.alert.map { self.alertArea($0, item, columns, name: Self.columns(name)) }
+        if let alert = item.alert, alertArea.map({ $0.count < min(alert.text.columns, Self.leastAlert) }) == true {
+            // The value stands beside the age, if there is room for it.
+            var end = grid.columns
+            if end >= 60, let quantity = item.quantity {
+                put(item.age, row: row, endingAt: columns.age.end, style: quiet, width: columns.age.width)
+                end = columns.age.start - 1
+                put(quantity.text, strong, row: row, before: &end, width: columns.value.width)
+            }
+            let pieces = pieces(alert, name: [(prefix, theme.muted), (rest, theme.text.with(.bold))]).dropFirst()
+            put(Array(pieces), row: row, column: columns.name, width: end - columns.name)
+            return
+        }
+        put(name, row: row, column: columns.name, width: columns.nameWidth)
         let end = columns.age.end
         if item.gone.isEmpty {
             let style = item.isStale ? theme.warning : quiet
@@ -222,12 +245,20 @@ extension Painter {
         put(item.rhythm, row: row, endingAt: columns.rhythm.end, style: theme.faint, width: columns.rhythm.width)
         guard let quantity = item.quantity else {
             let start = columns.spark > 0 ? columns.spark : columns.name + columns.nameWidth + 1
-            if let text = item.series.text {
+            if let alert = item.alert, let alertArea {
+                put(alert.text, style(alert.severity), row: row, column: alertArea.lowerBound, width: alertArea.count)
+            } else if let text = item.series.text {
                 put(text, quiet, row: row, column: start, width: columns.age.start - 1 - start)
             }
             return
         }
         paintSpark(item, columns, row: row)
+        if let alert = item.alert, let alertArea {
+            // Over the older windows.
+            let width = min(alert.text.columns + 1, alertArea.count)
+            grid.fill(row: row, columns: alertArea.prefix(width), with: " ", style: .plain)
+            put(alert.text, style(alert.severity), row: row, column: alertArea.lowerBound, width: width)
+        }
         put(quantity.text, row: row, endingAt: columns.value.end, style: strong, width: columns.value.width)
         put(quantity.unit, quiet, row: row, column: columns.unit.start, width: columns.unit.width)
         if columns.badge.width > 0 {
@@ -235,11 +266,12 @@ extension Painter {
             put(item.name, look(item.style), row: row, column: columns.band.start, width: columns.band.width)
         }
         // A text has the room of what its series has not, where it has no column.
-        let room = (item.rhythm.isEmpty ? columns.age.start : columns.rhythm.start) - columns.unit.start - 2
+        let start = columns.value.end + 1
+        let room = (item.rhythm.isEmpty ? columns.age.start : columns.rhythm.start) - start - 2
         if columns.text.width == 0, room >= 16, quantity.unit.isEmpty, item.badge.isEmpty, item.gone.isEmpty,
             let text = item.series.text, !text.isEmpty
         {
-            put(text, quiet, row: row, column: columns.unit.start + 1, width: room)
+            put(text, quiet, row: row, column: start + 1, width: room)
             return
         }
         if columns.arrow.width > 0, item.gone.isEmpty, let arrow = item.arrow {
@@ -278,6 +310,25 @@ extension Painter {
                 }
             }
         }
+    }
+
+    /// The least columns for the text of an alert beside the value.
+    private static let leastAlert = 28
+
+    /// Where the text of an alert goes: from where the history begins, or from the end of a name if it is too long for that.
+    private func alertArea(
+        _ alert: AlertRow, _ item: SeriesLook, _ columns: ListColumns, name width: Int
+    ) -> Range<Int> {
+        let end = item.quantity == nil ? columns.age.start - 1 : columns.value.start - 1
+        let least = columns.name + min(width, columns.nameWidth) + 2
+        let start = columns.spark > 0 && end - columns.spark >= alert.text.columns ? columns.spark : least
+        return start..<max(start, end)
+    }
+
+    /// A row about an alert: its mark, what it is about, and what it says.
+    func pieces(_ alert: AlertRow, name: [Piece]) -> [Piece] {
+        let style = style(alert.severity)
+        return [(alert.severity.mark + " ", style)] + name + [("  " + alert.text, style)]
     }
 
     /// The two parts of a series' label; below a heading and on a narrow screen it is the key without its source.

@@ -56,19 +56,20 @@ extension Painter {
     private struct FleetColumns {
         let name: Int
         let state: Int
-        /// The ends of age, rate, skew and lost, as far as there is room.
+        /// The ends of age, alerts if there are any, rate, skew and lost, as far as there is room.
         let numbers: [Int]
         /// The starts of host, system and version, as far as there is room, and the end of the last one.
         let texts: [Int]
         let end: Int
 
-        init(width: Int) {
+        init(width: Int, hasAlerts: Bool) {
             name = width >= 100 ? 24 : width >= 60 ? 16 : max(width / 3, 6)
             state = 2 + name + 1
             end = width - 1
             let numbersStart = state + 10
-            numbers = [7, 15, 26, 34].map { numbersStart + $0 }.filter { $0 <= width - 1 }
-            let textsStart = numbersStart + 36
+            let ends = hasAlerts ? [7, 15, 24, 35, 43] : [7, 15, 26, 34]
+            numbers = ends.map { numbersStart + $0 }.filter { $0 <= width - 1 }
+            let textsStart = numbersStart + (hasAlerts ? 45 : 36)
             texts = [0, 15, 37].map { textsStart + $0 }.filter { $0 + 8 <= width - 1 }
         }
 
@@ -77,13 +78,14 @@ extension Painter {
     }
 
     private func fleetTitle(_ fleet: AgentTable) -> [Span] {
-        let columns = FleetColumns(width: grid.columns)
+        let columns = FleetColumns(width: grid.columns, hasAlerts: !fleet.alerts.isEmpty)
         let count = board.agents.count
         let shown = fleet.rows.count == count ? "\(count)" : "\(fleet.rows.count) of \(count)"
         var line = heading("Agents")
         line.append(Span(8, cut(shown, to: max(columns.state - 9, 1)), theme.faint))
         if columns.state + 6 < grid.columns { line.append(Span(columns.state, "state", theme.faint)) }
-        for (end, name) in zip(columns.numbers, ["age", "lines/s", "skew", "lost"]) {
+        let names = ["age"] + (fleet.alerts.isEmpty ? [] : ["alerts"]) + ["lines/s", "skew", "lost"]
+        for (end, name) in zip(columns.numbers, names) {
             line.append(Span(end, name, theme.faint, isRight: true))
         }
         for (start, name) in zip(columns.texts, ["host", "system", "version"]) {
@@ -98,7 +100,7 @@ extension Painter {
             return [Span(2, text ?? "none is called so, nor on a machine called so", theme.muted)]
         }
         let agent = board.agents[fleet.rows[index]]
-        let columns = FleetColumns(width: grid.columns)
+        let columns = FleetColumns(width: grid.columns, hasAlerts: !fleet.alerts.isEmpty)
         let texts = AgentTable.texts(agent, at: agentNow)
         let look = AgentTable.look(agent)
         let style = look == .dim ? theme.faint : theme.text
@@ -112,10 +114,14 @@ extension Painter {
         var line = [Span(2, cut(agent.name, to: columns.name), look == .bad ? theme.bad : style)]
         line.append(Span(columns.state, cut(texts.state, to: 10), stateStyle))
         let isSkewed = AgentTable.isSkewed(agent, window: board.interval)
-        let numbers = [
+        var numbers = [
             (texts.age, style), (texts.rate, style), (texts.skew, isSkewed ? theme.warning : style),
             (texts.lost, agent.lost > 0 ? theme.bad : style),
         ]
+        if !fleet.alerts.isEmpty {
+            let alerts = fleet.alerts[agent.name] ?? 0
+            numbers.insert((alerts > 0 ? "✕ \(alerts)" : "0", alerts > 0 ? theme.bad : style), at: 1)
+        }
         for (end, (text, style)) in zip(columns.numbers, numbers) {
             line.append(Span(end, cut(text, to: 10), style, isRight: true))
         }

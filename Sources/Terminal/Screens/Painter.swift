@@ -193,17 +193,23 @@ struct Painter {
         var rhythm = ""
         var isStale = false
         var isBelowHeading = false
+        /// What it says of its worst alert; nil while none fires.
+        var alert: AlertRow?
     }
 
     /// What a row of the list shows, here, on a screen of one row, and in text.
     enum RowLook {
         case source(SourceRow, isFolded: Bool?)
+        case alert(AlertRow)
         /// `mark` is there where the row is its source's heading as well.
         case series(SeriesLook, mark: SourceRow.Mark?)
     }
 
     func look(of row: ListRow) -> RowLook {
         switch row {
+        case .alert(let number):
+            guard let alert = board.alerts[number] else { return .source(SourceRow(name: "", text: ""), isFolded: nil) }
+            return .alert(AlertRow(alert, at: agentNow, offset: utcOffset))
         case .trouble(let source): return .source(trouble(of: board.sources[source]), isFolded: nil)
         case .heading(let index):
             let group = order.groups[index]
@@ -216,6 +222,21 @@ struct Painter {
                 look(at: index),
                 mark: source.map { SourceRow.Mark($0, at: agentNow, window: board.interval) })
         }
+    }
+
+    func style(_ severity: AlertRow.Severity) -> Style {
+        switch severity {
+        case .critical: theme.bad.with(.bold)
+        case .unknown: theme.bad
+        case .warning: theme.warning
+        case .info: theme.accent
+        }
+    }
+
+    /// How many alerts fire; nil when none does.
+    var firing: Piece? {
+        guard let worst = board.alerts.all.map({ AlertRow.Severity($0) }).min() else { return nil }
+        return ("\(worst.mark) \(AlertRow.count(board.alerts.count))", style(worst).with(.bold))
     }
 
     func trouble(of source: BoardSource) -> SourceRow {
@@ -237,6 +258,9 @@ struct Painter {
         var look = SeriesLook(series: series, isStale: isStale(series))
         if let time = series.newestTime { look.age = NumberText.age(age(time)) }
         look.isBelowHeading = order.isBelowHeading(index)
+        look.alert = board.alertsByWorst(about: series.name).first.map { first, more in
+            AlertRow(first, more: more, at: agentNow, offset: utcOffset)
+        }
         if series.span.width > board.interval, !look.isBelowHeading {
             look.rhythm = NumberText.span(series.span.width)
         }

@@ -19,6 +19,8 @@ struct SourceRow: Sendable, Equatable {
     /// The time since the last good answer; empty if it does not matter or is not known.
     var age = ""
 
+    init(name: String, text: String) { (self.name, self.text) = (name, text) }
+
     /// A failing or late source.
     ///
     /// - Parameters:

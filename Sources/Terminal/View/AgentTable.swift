@@ -16,6 +16,8 @@ struct AgentTable: Sendable {
     private let made: (filter: String, count: Int, time: Timestamp)
     /// Indices of the board's agents, the worst state first; within a state, those with lost lines first, then by name.
     let rows: [Int]
+    /// The numbers of firing alerts that are about agents or come from them, by their names.
+    let alerts: [String: Int]
 
     /// Whether the rows are still valid: sorting thousands for each frame and key would delay polls on this loop.
     func isGood(for board: Board, filter: String, at now: Timestamp) -> Bool {
@@ -38,6 +40,9 @@ struct AgentTable: Sendable {
                     : NaturalOrder.isBefore(board.agents[left.index].name, board.agents[right.index].name)
             }
             .map(\.index)
+        alerts = board.alerts.all.reduce(into: [:]) { counts, alert in
+            if let agent = board.agent(of: alert) { counts[agent, default: 0] += 1 }
+        }
     }
 
     private static func rank(_ agent: ShownAgent) -> Int {

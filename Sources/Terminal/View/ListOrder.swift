@@ -3,6 +3,8 @@ internal import Reactor
 
 /// A row of the list.
 enum ListRow: Sendable, Hashable {
+    /// An alert that fires and is about no series of the list, by its number on the board.
+    case alert(Int)
     /// A failing or late source, by its index on the board.
     case trouble(Int)
     /// The heading of a group, by its index in `ListOrder.groups`.
@@ -71,6 +73,11 @@ struct ListOrder: Sendable {
     private var sourceOrder: [Int] = []
     private var filtered: [Int32] = []
     private var troubles: [Int] = []
+    /// What fires and matches the filter: series, and alerts that are about none; the worst first.
+    private var firing: [ListRow] = []
+    private var firingSeries: Set<Int32> = []
+    private var alertChanges = -1
+    private var showsFiringOnly = false
     private var runChanges = -1
     private var filter = ListFilter("")
     private var key = Key.source
@@ -83,10 +90,11 @@ struct ListOrder: Sendable {
     ///
     /// - Parameters:
     ///   - folds: whether groups are folded, by their names, where a person chose.
+    ///   - firingOnly: whether only what fires is shown.
     ///   - lateAt: the agent's time; nil when no source is late, because nothing can come.
     mutating func update(
         _ board: Board, key: Key, filter: ListFilter = ListFilter(""), folds: [String: Bool] = [:],
-        lateAt: Timestamp? = nil
+        firingOnly: Bool = false, lateAt: Timestamp? = nil
     ) {
         let isOtherRun = runChanges != board.runChanges || byName.count > board.series.count
         if isOtherRun { self = ListOrder() }
@@ -118,8 +126,11 @@ struct ListOrder: Sendable {
         let hadHeadings = hasHeadings
         hasHeadings = key == .source && needsHeadings(board)
         let found = self.troubles(board, lateAt: lateAt)
-        guard isSortedAnew || isFoldedAnew || hasHeadings != hadHeadings || found != troubles else { return }
-        troubles = found
+        let firesAnew = isFilteredAnew || alertChanges != board.alerts.changes
+        if firesAnew { findFiring(board) }
+        let isOther = firesAnew || firingOnly != showsFiringOnly || found != troubles
+        guard isSortedAnew || isFoldedAnew || hasHeadings != hadHeadings || isOther else { return }
+        (troubles, showsFiringOnly) = (found, firingOnly)
         list()
     }
 
@@ -267,16 +278,35 @@ struct ListOrder: Sendable {
         filter.matches(source) || groupNamed[Board.Name(source)].map { !groups[$0].matched.isEmpty } == true
     }
 
+    private mutating func findFiring(_ board: Board) {
+        alertChanges = board.alerts.changes
+        (firing, firingSeries) = ([], [])
+        let alerts = board.alerts.numbers.compactMap { number in
+            board.alerts[number].map { (number: number, alert: $0, severity: AlertRow.Severity($0)) }
+        }
+        for (number, alert, _) in alerts.sorted(by: { ($0.severity, $0.number) < ($1.severity, $1.number) }) {
+            if let index = board.series(named: alert.subject) {
+                guard filter.matches(alert.subject), firingSeries.insert(Int32(index)).inserted else { continue }
+                firing.append(.series(index))
+            } else if filter.matches(alert.subject) || filter.matches(alert.condition) {
+                firing.append(.alert(number))
+            }
+        }
+    }
+
     private mutating func list() {
-        rows = troubles.map { .trouble($0) }
+        rows = firing
+        guard !showsFiringOnly else { return }
+        rows += troubles.map { .trouble($0) }
+        let calm = { [firingSeries] (index: Int32) in firingSeries.isEmpty || !firingSeries.contains(index) }
         guard hasHeadings else {
-            rows += series.map { .series(Int($0)) }
+            rows += series.lazy.filter(calm).map { .series(Int($0)) }
             return
         }
         for index in ranked where !groups[index].matched.isEmpty {
             if !groups[index].isHeading { rows.append(.heading(index)) }
             if !groups[index].isFolded || groups[index].isHeading || !filter.isEmpty {
-                rows += groups[index].matched.map { .series(Int($0)) }
+                rows += groups[index].matched.lazy.filter(calm).map { .series(Int($0)) }
             }
         }
     }
@@ -294,8 +324,16 @@ struct ListOrder: Sendable {
         groupOf.indices.contains(index) && groups[group(ofSeries: index)].matched.contains(Int32(index))
     }
 
-    /// Whether a series stands below the heading of its group.
-    func isBelowHeading(_ index: Int) -> Bool { hasHeadings && !groups[group(ofSeries: index)].isHeading }
+    /// Whether a series stands below the heading of its group, and not on top because it fires.
+    func isBelowHeading(_ index: Int) -> Bool {
+        hasHeadings && !groups[group(ofSeries: index)].isHeading && !fires(index)
+    }
+
+    /// Whether a series stands on top because it fires.
+    func fires(_ index: Int) -> Bool { firingSeries.contains(Int32(index)) }
+
+    /// Whether some row has a mark before its name.
+    var hasMarks: Bool { hasHeadings || !firing.isEmpty }
 
     /// The position of the row that stands for `row`: it itself, or its group's heading or first series; else the first,
     /// with a filter the first match. Nil when there are no rows.
@@ -319,8 +357,14 @@ struct ListOrder: Sendable {
         if let group = group(of: row, board), let first = series.first(where: { groupOf[Int($0)] == group }) {
             return Int(first)
         }
-        guard case .trouble(let source) = row else { return nil }
-        return within(board.sources[source].name, board).first
+        switch row {
+        case .trouble(let source): return within(board.sources[source].name, board).first
+        case .alert(let number):
+            // Of a pattern too the source comes first.
+            let source = board.alerts[number]?.subject.split(separator: "/").first.map { String($0) }
+            return source.flatMap { within($0, board).first }
+        case .heading, .series: return nil
+        }
     }
 
     private func group(of row: ListRow, _ board: Board) -> Int? {
@@ -328,6 +372,7 @@ struct ListOrder: Sendable {
         case .trouble(let source):
             board.sources.indices.contains(source) ? groupNamed[Board.Name(board.sources[source].name)] ?? -1 : nil
         case .heading(let group): groups.indices.contains(group) ? group : nil
+        case .alert: nil
         case .series(let index): groupOf.indices.contains(index) ? group(ofSeries: index) : nil
         }
     }

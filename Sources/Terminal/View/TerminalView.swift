@@ -144,7 +144,7 @@ package struct TerminalView: Sendable {
         let agentNow = paused?.agentTime ?? live
         order.update(
             board, key: state.sort, filter: ListFilter(state.screen == .feed ? "" : state.filter), folds: state.folds,
-            lateAt: canBeLate ? agentNow : nil)
+            firingOnly: state.screen != .feed && state.showsFiringOnly, lateAt: canBeLate ? agentNow : nil)
         if let index = state.series, !board.series.indices.contains(index) { state.selected = nil }
         if state.screen == .detail { chooseSeries() }
         let series = state.screen == .detail ? chosen : nil
@@ -272,6 +272,7 @@ package struct TerminalView: Sendable {
         case "L": state.isLog.toggle()
         case "y": state.range = state.range == nil ? visibleRange : nil
         case "s": state.sort = state.sort.next
+        case "!": if state.screen == .list { showFiringOnly(!state.showsFiringOnly) }
         case "/": state.prompt = .filter(state.filter)
         case "f": if state.screen == .feed { change(\.feedType, of: \.type) }
         case "F": if state.screen == .feed { change(\.feedSource, of: \.source) }
@@ -379,9 +380,16 @@ package struct TerminalView: Sendable {
         {
             state.filter = ""
             (state.feedType, state.feedSource) = (nil, nil)
+        } else if state.screen == .list, state.showsFiringOnly {
+            showFiringOnly(false)
         } else if state.screen != .list {
             show(.list)
         }
+    }
+
+    private mutating func showFiringOnly(_ isOnly: Bool) {
+        state.showsFiringOnly = isOnly
+        state.listTop = 0
     }
 
     /// The number of rows of a page.

@@ -39,6 +39,8 @@ package struct ViewState: Sendable {
     private(set) var folds: [String: Bool] = [:]
     /// Parts of the names in the list, and of lines in the feed; see `ListFilter`.
     package internal(set) var filter = ""
+    /// Whether the list shows only what fires.
+    package internal(set) var showsFiringOnly = false
     /// The chosen row, in Detail always a series; nil for the topmost.
     var selected: ListRow?
     /// The topmost visible row of the list.

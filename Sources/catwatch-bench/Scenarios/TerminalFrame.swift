@@ -19,6 +19,9 @@ enum TerminalFrame: Scenario {
                     limit: limit.map { .atMost($0) }))
         }
         try add("list, 100 series all changed", "ms", 2) { try frames(series: 100, keys: "") }
+        try add("list, 100 series all changed, of which 20 fire", "ms", 2) {
+            try frames(series: 100, firing: 20, keys: "")
+        }
         try add("list, 10,000 series in 100 folded sources, all changed", "ms", 2) {
             try frames(series: 10_000, sources: 100, keys: "")
         }
@@ -64,6 +67,16 @@ enum TerminalFrame: Scenario {
             _ = view.handle(.home, now: now)
         }
 
+        /// Begins an alert for each of these series.
+        mutating func fire(_ names: some Sequence<String>) throws {
+            for name in names {
+                sequence += 1
+                let text =
+                    #"{"seq":\#(sequence),"time":"2026-03-01T12:00:00Z","type":"alert","source":"cats0","about":"\#(name)","condition":"hot","state":"firing","id":"\#(name)","at":"2026-03-01T12:00:00Z","since":"2026-03-01T12:00:00Z","severity":"critical","value":1130,"test":"cats0/* > 1000","op":">","limit":1000,"evidence":{"run":"r","from":1,"to":2}}"#
+                view.apply(try LineDecoder.decode(Array(text.utf8)[...]), now: now)
+            }
+        }
+
         /// Gives each of these series another value.
         mutating func change(_ indices: Range<Int>) throws {
             for index in indices {
@@ -80,8 +93,9 @@ enum TerminalFrame: Scenario {
     }
 
     /// The milliseconds of the thread's CPU time for a frame.
-    private static func frames(series: Int, sources: Int = 1, keys: String) throws -> Double {
+    private static func frames(series: Int, sources: Int = 1, firing: Int = 0, keys: String) throws -> Double {
         var feed = try Feed(series: series, sources: sources)
+        try feed.fire(feed.names.prefix(firing))
         var renderer = GridRenderer(TerminalCapabilities(depth: .full))
         _ = renderer.render(feed.view.frame(now: feed.now))
         for key in keys.unicodeScalars { _ = feed.view.handle(.character(key), now: feed.now) }

@@ -32,6 +32,7 @@ private struct TwinFeed {
             "series": 9, "points_per_series": 12, "points": 40, "windows_per_series": 4, "windows": 12, "endpoints": 5,
             "sources": 7, "names": 400, "words": 3, "memory": 4, "lines": 30, "gaps": 3, "data_per_event": 60,
             "data": 150, "texts": 60, "messages": 40, "outputs": 2, "errors_per_source": 4, "errors": 9, "agents": 3,
+            "alerts": 4, "alert_texts": 300,
         ]
         for (name, limit) in most.sorted(by: { $0.key < $1.key }) where Bool.random(using: &json.random) {
             limits[name] = Int.random(in: limit / 2...limit, using: &json.random)
@@ -134,6 +135,12 @@ private struct TwinFeed {
             sequence = max(sequence, from + Int.random(in: 0...4, using: &json.random))
             return ["\"type\":\"gap\"", head, "\"from\":\(from)", "\"to\":\(sequence)", "\"reason\":\"\(text())\""]
         case 10..<11: return ["\"type\":\"bye\"", head, "\"reason\":\"\(text())\""]
+        case 11..<14:
+            let kept = ["\"seq\":\(pick([0, 0, 1, sequence]))", head] + alert() + (chance(40) ? origin() : [])
+            return [
+                "\"type\":\"kept\"", head, "\"run\":\"\(pick(["a", "a", "b"]))\"",
+                "\"line\":{\(kept.joined(separator: ","))}",
+            ]
         default: break
         }
         sequence += chance(5) ? Int.random(in: -2...4, using: &json.random) : 1
@@ -191,7 +198,25 @@ private struct TwinFeed {
         ]
     }
 
+    private mutating func alert() -> [String] {
+        let long = String(repeating: "é", count: Int.random(in: 900...1_100, using: &json.random))
+        let (condition, about) = (
+            pick(["hot", "hot", "cold", name()]), pick(["fact/a", "fact", "latency:fact", name()])
+        )
+        var members = ["\"type\":\"alert\"", "\"source\":\"fact\"", "\"about\":\"\(about)\""]
+        members.append("\"condition\":\"\(condition)\"")
+        members.append("\"state\":\"\(pick(["firing", "firing", "reminder", "resolved", "new"]))\"")
+        members += ["\"id\":\"\(pick(["1", "2", long]))\"", "\"at\":\"\(time())\"", "\"since\":\"\(time())\""]
+        members.append("\"test\":\"\(chance(5) ? long : text())\"")
+        if chance(50) { members.append("\"op\":\"\(pick([">", "<=", "in", "not in", "~"]))\"") }
+        for key in ["value", "limit", "limit_to"] where chance(50) { members.append("\"\(key)\":\(number())") }
+        for key in ["text", "severity", "note"] where chance(40) { members.append("\"\(key)\":\"\(text())\"") }
+        let worst = chance(50) ? ",\"worst\":\(sequence)" : ""
+        return members + ["\"evidence\":{\"run\":\"\(pick(["a", long]))\",\"from\":1,\"to\":\(sequence)\(worst)}"]
+    }
+
     private mutating func numbered() -> [String] {
+        if chance(12) { return alert() }
         let source = name()
         let from = "\"source\":\"\(source)\""
         switch Int.random(in: 0..<100, using: &json.random) {

@@ -36,7 +36,7 @@ import Testing
             ("sources", \.sources), ("memory", \.memory), ("lines", \.lines), ("gaps", \.gaps),
             ("data_per_event", \.dataPerEvent), ("data", \.data), ("errors_per_source", \.errorsPerSource),
             ("errors", \.errors), ("names", \.names), ("words", \.words), ("texts", \.texts), ("messages", \.messages),
-            ("outputs", \.outputs), ("agents", \.agents),
+            ("outputs", \.outputs), ("agents", \.agents), ("alerts", \.alerts), ("alert_texts", \.alertTexts),
         ]
         for (key, path) in keys {
             if let limit = given?[key]?.number { limits[keyPath: path] = Int(limit) }
@@ -81,6 +81,10 @@ extension Board {
         if !agents.isEmpty || refusedAgents > 0 {
             state["agents"] = .array(agents.map { $0.vector(at: range.upperBound) })
             state["refused_agents"] = .int(refusedAgents)
+        }
+        if !alerts.isEmpty || alerts.refused > 0 {
+            state["alerts"] = .array(alerts.all.map(\.vector))
+            state["refused_alerts"] = .int(alerts.refused)
         }
         return .object(state)
     }
@@ -149,6 +153,28 @@ extension ShownAgent {
             "host": .array([host.name, host.device, host.os, host.kernel, host.arch].map { .string($0) }),
             "version": .optional(version), "skew": .optional(skew), "lost": .int(lost), "rate": .number(rate(at: now)),
         ])
+    }
+}
+
+extension BoardAlert {
+    fileprivate var vector: VectorJSON {
+        var members: [String: VectorJSON] = [
+            "agent": .optional(agent), "condition": .string(condition), "about": .string(about),
+            "subject": .string(subject), "severity": .optional(severity), "id": .string(id), "since": .time(since),
+        ]
+        members["value"] = .optional(value)
+        members["text"] = .optional(text)
+        members["test"] = .string(test)
+        members["limit"] =
+            limit.map {
+                .array([.string($0.comparison.rawValue), .number($0.value)] + ($0.upper.map { [.number($0)] } ?? []))
+            } ?? .null
+        members["note"] = .optional(note)
+        members["evidence"] = .array([
+            .string(evidence.run), .int(evidence.from), .int(evidence.to), .optional(evidence.worst),
+        ])
+        if isDoubtful { members["doubtful"] = .bool(true) }
+        return .object(members)
     }
 }
 

@@ -78,9 +78,21 @@ extension Alert {
             id: try members.string(.id), at: try members.time(.at), since: try members.time(.since),
             severity: try members.stringIfAny(.severity), value: try members.doubleIfAny(.value),
             text: try members.stringIfAny(.text), worst: try members.doubleIfAny(.worstValue),
-            test: try members.string(.test), note: try members.stringIfAny(.note),
+            test: try members.string(.test),
+            limit: try Limit(members), note: try members.stringIfAny(.note),
             down: try members.durationIfAny(.downS, unit: second),
             reason: try members.stringIfAny(.reason).flatMap { Reason(rawValue: $0) }, evidence: evidence)
+    }
+}
+
+extension Alert.Limit {
+    /// Nil without one, or if this version does not know its comparison.
+    fileprivate init?(_ members: borrowing LineMembers) throws(LineFault) {
+        let (value, upper) = (try members.doubleIfAny(.limit), try members.doubleIfAny(.limitTo))
+        guard let comparison = try members.stringIfAny(.op).flatMap({ Comparison(rawValue: $0) }), let value,
+            (upper != nil) == comparison.isOfRange
+        else { return nil }
+        self.init(comparison, value, upper)
     }
 }
 
