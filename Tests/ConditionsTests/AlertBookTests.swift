@@ -1,8 +1,8 @@
-import Conditions
 import Reactor
 import TestSupport
 import Testing
 
+@testable import Conditions
 @testable import Feed
 
 @Suite(.limited) struct AlertBookTests {
@@ -21,6 +21,24 @@ import Testing
         #expect(firing.test == "a > 5")
         #expect(resolved.down == .zero)
         #expect(firing.down == nil)
+    }
+
+    @Test(arguments: [
+        ("a > 5", Alert.Limit(.greater, 5)), ("a <= 7 and value > 1 for 1s", Alert.Limit(.atMost, 7)),
+        ("a status = 200 and value >= 5", Alert.Limit(.atLeast, 5)),
+        ("a in 4..9 until < 1", Alert.Limit(.within, 4, 9)),
+        ("a not in 8 .. 9", Alert.Limit(.outside, 8, 9)), ("a = 7", Alert.Limit(.equal, 7)),
+        ("a != 3", Alert.Limit(.unequal, 3)),
+        ("any a* > 5", Alert.Limit(.greater, 5)), ("a max over 1m > 5", nil), (#"a text = "x""#, nil), ("a fails", nil),
+    ])
+    func saysItsFirstTestOfAValue(_ line: String, _ limit: Alert.Limit?) throws {
+        let rule = AlertRule(name: "a", conditions: [try Condition(line)])
+        #expect(rule.conditions[0].shownLimit == limit)
+        guard line == "a in 4..9 until < 1" else { return }
+        var stage = try AlertStage(line)
+        stage.value("a", at: 1, 7)
+        stage.value("a", at: 2, 0)
+        #expect(stage.alerts.map(\.limit) == [limit, limit])
     }
 
     @Test func firesWhenItsTimeHasCome() throws {

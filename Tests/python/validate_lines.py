@@ -350,7 +350,7 @@ class Connection:
         need(("reason" in line) == is_over, "has a reason, or none, against its state")
         need(("down_s" in line) == is_over, "has down_s, or none, against its state")
         need("value" not in line or "text" not in line, "has both a value and a text")
-        need(("limit_to" in line) == (line.get("op") in ("in", "not in")), "has limit_to, or none, against its op")
+        need(("threshold_to" in line) == (line.get("op") in ("in", "not in")), "has threshold_to, or none, against its op")
         firing = self.firing.get(line["id"])
         if "agent" not in line:
             if line["state"] == "firing":

@@ -180,7 +180,7 @@ function host({ host }) {
 const app = ({ app }) => ({ name: textOf(app?.name), version: textOf(app?.version), started: parseTime(app?.started) })
 
 /** An alert's first test of a value with a number, or a range up to `upper`; null without one. */
-function limit({ op, limit: value = null, limit_to: upper = null }) {
+function limit({ op, threshold: value = null, threshold_to: upper = null }) {
     return /^([<>]=?|!?=|(not )?in)$/.test(op) && value !== null && (upper !== null) === /n$/.test(op) ? { op, value, upper } : null
 }
 

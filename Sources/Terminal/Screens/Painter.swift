@@ -235,7 +235,7 @@ struct Painter {
 
     /// How many alerts fire; nil when none does.
     var firing: Piece? {
-        guard let worst = board.alerts.all.map({ AlertRow.Severity($0) }).min() else { return nil }
+        guard let worst = order.worst else { return nil }
         return ("\(worst.mark) \(AlertRow.count(board.alerts.count))", style(worst).with(.bold))
     }
 

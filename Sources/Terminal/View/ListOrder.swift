@@ -76,6 +76,8 @@ struct ListOrder: Sendable {
     /// What fires and matches the filter: series, and alerts that are about none; the worst first.
     private var firing: [ListRow] = []
     private var firingSeries: Set<Int32> = []
+    /// The worst of all alerts that fire.
+    private(set) var worst: AlertRow.Severity?
     private var alertChanges = -1
     private var showsFiringOnly = false
     private var runChanges = -1
@@ -280,11 +282,12 @@ struct ListOrder: Sendable {
 
     private mutating func findFiring(_ board: Board) {
         alertChanges = board.alerts.changes
-        (firing, firingSeries) = ([], [])
+        (firing, firingSeries, worst) = ([], [], nil)
         let alerts = board.alerts.numbers.compactMap { number in
             board.alerts[number].map { (number: number, alert: $0, severity: AlertRow.Severity($0)) }
         }
         for (number, alert, _) in alerts.sorted(by: { ($0.severity, $0.number) < ($1.severity, $1.number) }) {
+            worst = worst ?? AlertRow.Severity(alert)
             if let index = board.series(named: alert.subject) {
                 guard filter.matches(alert.subject), firingSeries.insert(Int32(index)).inserted else { continue }
                 firing.append(.series(index))

@@ -72,7 +72,7 @@ enum TerminalFrame: Scenario {
             for name in names {
                 sequence += 1
                 let text =
-                    #"{"seq":\#(sequence),"time":"2026-03-01T12:00:00Z","type":"alert","source":"cats0","about":"\#(name)","condition":"hot","state":"firing","id":"\#(name)","at":"2026-03-01T12:00:00Z","since":"2026-03-01T12:00:00Z","severity":"critical","value":1130,"test":"cats0/* > 1000","op":">","limit":1000,"evidence":{"run":"r","from":1,"to":2}}"#
+                    #"{"seq":\#(sequence),"time":"2026-03-01T12:00:00Z","type":"alert","source":"cats0","about":"\#(name)","condition":"hot","state":"firing","id":"\#(name)","at":"2026-03-01T12:00:00Z","since":"2026-03-01T12:00:00Z","severity":"critical","value":1130,"test":"cats0/* > 1000","op":">","threshold":1000,"evidence":{"run":"r","from":1,"to":2}}"#
                 view.apply(try LineDecoder.decode(Array(text.utf8)[...]), now: now)
             }
         }

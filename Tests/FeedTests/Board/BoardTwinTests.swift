@@ -209,7 +209,7 @@ private struct TwinFeed {
         members += ["\"id\":\"\(pick(["1", "2", long]))\"", "\"at\":\"\(time())\"", "\"since\":\"\(time())\""]
         members.append("\"test\":\"\(chance(5) ? long : text())\"")
         if chance(50) { members.append("\"op\":\"\(pick([">", "<=", "in", "not in", "~"]))\"") }
-        for key in ["value", "limit", "limit_to"] where chance(50) { members.append("\"\(key)\":\(number())") }
+        for key in ["value", "threshold", "threshold_to"] where chance(50) { members.append("\"\(key)\":\(number())") }
         for key in ["text", "severity", "note"] where chance(40) { members.append("\"\(key)\":\"\(text())\"") }
         let worst = chance(50) ? ",\"worst\":\(sequence)" : ""
         return members + ["\"evidence\":{\"run\":\"\(pick(["a", long]))\",\"from\":1,\"to\":\(sequence)\(worst)}"]

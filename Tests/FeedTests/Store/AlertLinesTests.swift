@@ -26,6 +26,7 @@ import Testing
         resolved.text = Self.hostile
         (resolved.severity, resolved.note, resolved.down) = ("critical", Self.hostile, .microseconds(1_234_567))
         resolved.reason = .forgotten
+        resolved.limit = Alert.Limit(.outside, -1.25e-300, 1e300)
         resolved.evidence = Alert.Evidence(run: "r1", from: 0, to: .max, worst: .max)
         var number = Self.alert(.reminder)
         number.value = -1.7976931348623157e308

@@ -88,7 +88,7 @@ extension Alert {
 extension Alert.Limit {
     /// Nil without one, or if this version does not know its comparison.
     fileprivate init?(_ members: borrowing LineMembers) throws(LineFault) {
-        let (value, upper) = (try members.doubleIfAny(.limit), try members.doubleIfAny(.limitTo))
+        let (value, upper) = (try members.doubleIfAny(.threshold), try members.doubleIfAny(.thresholdTo))
         guard let comparison = try members.stringIfAny(.op).flatMap({ Comparison(rawValue: $0) }), let value,
             (upper != nil) == comparison.isOfRange
         else { return nil }
