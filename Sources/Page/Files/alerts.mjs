@@ -7,17 +7,18 @@ import { severityOf, severities } from "./order.mjs"
 
 /** Each severity that is yellow or blue has a mark of its own. */
 const signs = { critical: "✕", unknown: "✕", warning: "▲", info: "◆" }
-// Names of alerts in rows: 30 characters; cut.
-const longestName = 30
+// Names, values and tests of alerts in rows: 30, 60 and 100 characters; cut.
+const [longestName, longestValue, longestTest] = [30, 60, 100]
 /** How long there is between two announcements, in milliseconds. */
 const pace = 4_000
 
 /** What a row says of an alert, and of how many `more` about the same: `{sign, severity, label, text}`. */
 export function alertRow(board, alert, more, now, offset) {
     const { condition, value, text, since, severity } = alert
-    const name = [...condition].length > longestName ? [...condition].slice(0, longestName - 1).join("") + "…" : condition
+    const cut = (part, most) => [...part].length > most ? [...part].slice(0, most - 1).join("") + "…" : part
     const measured = value === null ? text : short(value)
-    const words = [name, ...(measured === null ? [] : [measured]), testText(alert), `since ${moment(since, now, offset)}`]
+    const said = measured === null ? [] : [cut(measured, longestValue)]
+    const words = [cut(condition, longestName), ...said, cut(testText(alert), longestTest), `since ${moment(since, now, offset)}`]
     const parts = [words.join(" "), ...(severity === null ? [] : [severity])]
     if (board.alerts.isDoubtful(alert)) parts.push("lines are missing, it may be over")
     if (more > 0) parts.push(`${more} more`)

@@ -32,11 +32,14 @@ struct AlertRow: Sendable, Equatable {
     let severity: Severity
     /// What it is about.
     let name: String
-    /// `hot 1130 > 1000 since 14:03 · critical`
-    let text: String
+    /// `hot 1130 > 1000 since 14:03`, and what follows: ` · critical`. Apart, as plain ASCII is painted faster.
+    private let main: String
+    private let rest: String
+    /// The width of the text.
+    let columns: Int
 
-    // Names of alerts in rows: 30 characters; cut.
-    private static let longestName = 30
+    // Names, values and tests of alerts in rows: 30, 60 and 100 characters; cut.
+    private static let (longestName, longestValue, longestTest) = (30, 60, 100)
 
     /// - Parameters:
     ///   - more: how many further alerts are about the same.
@@ -44,24 +47,35 @@ struct AlertRow: Sendable, Equatable {
     init(_ alert: BoardAlert, more: Int = 0, at now: Timestamp, offset: Int) {
         severity = Severity(alert)
         name = alert.subject
-        let scalars = alert.condition.unicodeScalars
-        let isLong = scalars.count > Self.longestName
-        var words = [isLong ? String(scalars.prefix(Self.longestName - 1)) + "…" : alert.condition]
-        if let value = alert.value.map(NumberText.short) ?? alert.text { words.append(value) }
-        words.append(Self.test(of: alert))
-        words.append("since " + NumberText.moment(alert.since, now: now, offset: offset))
-        var parts = [words.joined(separator: " ")]
-        if let severity = alert.severity { parts.append(severity) }
-        if alert.isDoubtful { parts.append("lines are missing, it may be over") }
-        if more > 0 { parts.append("\(more) more") }
-        text = parts.joined(separator: " · ")
+        // In one go: rows are made anew for each frame.
+        var main = Self.cut(alert.condition, to: Self.longestName)
+        if let value = alert.value.map(NumberText.short) ?? alert.text {
+            main += " " + Self.cut(value, to: Self.longestValue)
+        }
+        main += " " + Self.cut(Self.test(of: alert), to: Self.longestTest)
+        main += " since " + NumberText.moment(alert.since, now: now, offset: offset)
+        var rest = ""
+        if let severity = alert.severity { rest += " · " + severity }
+        if alert.isDoubtful { rest += " · lines are missing, it may be over" }
+        if more > 0 { rest += " · \(more) more" }
+        (self.main, self.rest) = (main, rest)
+        columns = main.columns + rest.columns
+    }
+
+    var text: String { main + rest }
+
+    func pieces(_ style: Style) -> [Painter.Piece] { rest.isEmpty ? [(main, style)] : [(main, style), (rest, style)] }
+
+    private static func cut(_ text: String, to most: Int) -> String {
+        guard text.utf8.count > most, text.unicodeScalars.count > most else { return text }
+        return String(text.unicodeScalars.prefix(most - 1)) + "…"
     }
 
     /// The part of the condition that the value is compared with, or else all of it but a name that the row has.
     private static func test(of alert: BoardAlert) -> String {
         if let limit = alert.limit {
-            let ends = [limit.value, limit.upper].compactMap(\.self).map(NumberText.short).joined(separator: " .. ")
-            return limit.comparison.rawValue + " " + ends
+            let end = limit.upper.map { " .. " + NumberText.short($0) } ?? ""
+            return limit.comparison.rawValue + " " + NumberText.short(limit.value) + end
         }
         let about = alert.about + " "
         return alert.test.utf8.starts(with: about.utf8)
@@ -86,6 +100,8 @@ struct AlertRow: Sendable, Equatable {
 extension Board {
     /// The alerts about a series, the worst first, each with the number of those behind it.
     func alertsByWorst(about series: String) -> [(alert: BoardAlert, more: Int)] {
+        let numbers = alerts.numbers(about: series)
+        if numbers.count <= 1 { return numbers.compactMap { self.alerts[$0] }.map { ($0, 0) } }
         let alerts = alerts.about(series).enumerated()
             .sorted { (AlertRow.Severity($0.element), $0.offset) < (AlertRow.Severity($1.element), $1.offset) }
         return alerts.enumerated().map { ($0.element.element, alerts.count - 1 - $0.offset) }

@@ -219,7 +219,7 @@ extension Painter {
         let (prefix, rest) = label(item)
         let name: [Piece] = [(prefix, quiet), (rest, strong)]
         let alertArea = item.alert.map { self.alertArea($0, item, columns, name: Self.columns(name)) }
-        if let alert = item.alert, alertArea.map({ $0.count < min(alert.text.columns, Self.leastAlert) }) == true {
+        if let alert = item.alert, alertArea.map({ $0.count < min(alert.columns, Self.leastAlert) }) == true {
             // The value stands beside the age, if there is room for it.
             var end = grid.columns
             if end >= 60, let quantity = item.quantity {
@@ -246,7 +246,7 @@ extension Painter {
         guard let quantity = item.quantity else {
             let start = columns.spark > 0 ? columns.spark : columns.name + columns.nameWidth + 1
             if let alert = item.alert, let alertArea {
-                put(alert.text, style(alert.severity), row: row, column: alertArea.lowerBound, width: alertArea.count)
+                put(alert.pieces(style(alert.severity)), row: row, column: alertArea.lowerBound, width: alertArea.count)
             } else if let text = item.series.text {
                 put(text, quiet, row: row, column: start, width: columns.age.start - 1 - start)
             }
@@ -255,9 +255,9 @@ extension Painter {
         paintSpark(item, columns, row: row)
         if let alert = item.alert, let alertArea {
             // Over the older windows.
-            let width = min(alert.text.columns + 1, alertArea.count)
+            let width = min(alert.columns + 1, alertArea.count)
             grid.fill(row: row, columns: alertArea.prefix(width), with: " ", style: .plain)
-            put(alert.text, style(alert.severity), row: row, column: alertArea.lowerBound, width: width)
+            put(alert.pieces(style(alert.severity)), row: row, column: alertArea.lowerBound, width: width)
         }
         put(quantity.text, row: row, endingAt: columns.value.end, style: strong, width: columns.value.width)
         put(quantity.unit, quiet, row: row, column: columns.unit.start, width: columns.unit.width)
@@ -321,14 +321,14 @@ extension Painter {
     ) -> Range<Int> {
         let end = item.quantity == nil ? columns.age.start - 1 : columns.value.start - 1
         let least = columns.name + min(width, columns.nameWidth) + 2
-        let start = columns.spark > 0 && end - columns.spark >= alert.text.columns ? columns.spark : least
+        let start = columns.spark > 0 && end - columns.spark >= alert.columns ? columns.spark : least
         return start..<max(start, end)
     }
 
     /// A row about an alert: its mark, what it is about, and what it says.
     func pieces(_ alert: AlertRow, name: [Piece]) -> [Piece] {
         let style = style(alert.severity)
-        return [(alert.severity.mark + " ", style)] + name + [("  " + alert.text, style)]
+        return [(alert.severity.mark + " ", style)] + name + [("  ", style)] + alert.pieces(style)
     }
 
     /// The two parts of a series' label; below a heading and on a narrow screen it is the key without its source.
