@@ -326,10 +326,9 @@ package struct AlertBook: LineWatcher {
         else { return }
         var alert = episode.alert
         (alert.state, alert.at, alert.reason) = (.reminder, time + offset, nil)
-        let worst = episode.met.lazy.compactMap {
-            board.worst(of: $0, about: alert.about, source: episode.source)
-        }.first
-        alert.note(worst)
+        for condition in episode.met {
+            alert.note(board.worst(of: condition, about: alert.about, source: episode.source))
+        }
         episodes[key]?.alert = alert
         // However much time passes at once, it is told once.
         episodes[key]?.told = max(time, passing ?? time)

@@ -259,3 +259,16 @@ struct AlertStage: ~Copyable {
         return alerts
     }
 }
+
+extension AlertBook {
+    /// Goes on with the `alert` lines of a journal.
+    ///
+    /// - Parameter sources: nil in a fleet.
+    mutating func resume(_ lines: [Line], sources: [SourceStatus]?, at wall: Timestamp) {
+        let firing = lines.compactMap { line -> (alert: Alert, source: String)? in
+            guard line.agent == nil, case .alert(let alert) = line.body, alert.state != .resolved else { return nil }
+            return (alert, line.source ?? EventStore.ownName)
+        }
+        resume(firing, sources: sources ?? [], isAll: sources != nil, at: wall)
+    }
+}

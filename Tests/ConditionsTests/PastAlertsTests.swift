@@ -99,9 +99,67 @@ import Testing
     @Test func aRuleKnowsWhetherItIsAboutAnything() throws {
         var stage = try AlertStage("a > 5")
         stage.value("a", at: 1, 7)
-        var past = PastAlerts(try ["a > 5", "b > 5", "a/x > 5"].map { try AlertStage.rule($0) })
+        var past = PastAlerts(
+            try ["a > 5", "b > 5", "a/x > 5", "typo silent 1m", "a silent 1m"].map { try AlertStage.rule($0) })
         Self.read(Self.recording(stage, [SourceDescription(name: "a")])) { line, _ in past.apply(line) }
-        #expect((0..<3).map { past.hasSubject($0) } == [true, false, false])
+        #expect((0..<5).map { past.hasSubject($0) } == [true, false, false, false, true])
+    }
+
+    /// As a journal is read from some time on: with the newest lines before it.
+    @Test func whatFiresWhereARecordingBeginsFiresOn() throws {
+        var stage = try AlertStage("hot: a > 5 until < 3", "old: b > 5", sources: AlertTwinTests.sources)
+        stage.value("a", at: 1, 9)
+        stage.value("a", at: 20, 4)
+        stage.value("a", at: 30, 2)
+        stage.value("a", at: 40, 7)
+        let lines = Self.recording(stage, AlertTwinTests.sources)
+        let begin = try #require(lines.firstIndex { String(decoding: $0, as: UTF8.self).contains(#""value":4}"#) })
+        let kept = lines[2..<begin].filter {
+            isAlert($0) || String(decoding: $0, as: UTF8.self).contains(#""value":9}"#)
+        }
+        #expect(kept.count == 2)
+        let time = AlertStage.start + .seconds(20)
+        func keptLine(_ line: [UInt8]) -> [UInt8] {
+            Array(ControlLine.kept(time: time, run: "r1", line: line).dropLast())
+        }
+        let hello = String(decoding: lines[0], as: UTF8.self).replacing(#""first_seq":1"#, with: #""first_seq":9"#)
+        let part = [Array(hello.utf8), lines[1]] + kept.map(keptLine) + lines[begin...]
+        var told: [String] = []
+        var past = PastAlerts(try ["hot: a > 5 until < 3", "new: a > 3"].map { try AlertStage.rule($0) })
+        Self.read(part) { line, _ in
+            past.apply(line)
+            while let (_, alert) = past.nextAlert() {
+                told.append("\(alert.condition) \(AlertStage.text(alert, start: AlertStage.start))")
+            }
+        }
+        #expect(
+            told == [
+                "new firing a at 20 since 20 = 4.0", "hot resolved a at 30 since 1 = 2.0 by until",
+                "new resolved a at 30 since 20 = 2.0 by until", "hot firing a at 40 since 40 = 7.0",
+                "new firing a at 40 since 40 = 7.0",
+            ])
+    }
+
+    @Test func anAlertThatACrashLostMayBeToldLater() {
+        func alert(_ second: Int64) -> Alert {
+            Alert(
+                about: "a", condition: "c", state: .firing, id: "1", at: Timestamp(seconds: second),
+                since: Timestamp(seconds: 1), test: "> 1", evidence: Alert.Evidence(run: "r", from: 1, to: 1))
+        }
+        for (crashes, differences) in [(0, 1), (1, 0)] {
+            var comparison = AlertComparison()
+            comparison.add(computed: alert(5))
+            if crashes > 0 { comparison.noteCrash() }
+            comparison.add(recorded: alert(7))
+            comparison.finish()
+            #expect(comparison.count == differences)
+            #expect(comparison.same == 1 - differences)
+        }
+        var early = AlertComparison()
+        early.add(recorded: alert(5))
+        early.noteCrash()
+        early.add(computed: alert(7))
+        #expect(early.count == 1)
     }
 
     @Test func theWorstValueOutlivesARestart() throws {
@@ -119,6 +177,17 @@ import Testing
         other.restart(at: 3)
         other.value("a", at: 4, 1)
         #expect(other.alerts.map(\.worst) == [7, 30])
+        // A reminder tells of it, too.
+        let rule = AlertRule(name: "r", conditions: [try Condition("a > 5")], reminder: .seconds(100))
+        var reminded = AlertStage([rule], sources: [SourceDescription(name: "a")])
+        reminded.value("a", at: 1, 7)
+        reminded.value("a", at: 2, 30)
+        reminded.value("a", at: 3, 8)
+        reminded.pass(to: 110)
+        reminded.restart(at: 120, reading: .seconds(1))
+        reminded.value("a", at: 121, 1)
+        #expect(reminded.alerts.map(\.worst) == [7, 30, 30])
+        #expect(reminded.alerts[1].evidence.worst == 3)
         // Less is worse where less is wanted.
         var low = try AlertStage("a < 5")
         for (second, value) in [4.0, 2, 3, 9].enumerated() { low.value("a", at: Double(second), value) }

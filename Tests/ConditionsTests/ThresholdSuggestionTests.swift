@@ -97,5 +97,8 @@ import Testing
         #expect(parts.map(\.count) == [3, 1, 2])
         #expect(parts.map { ($0.from * 100).rounded() / 100 } == [1, 10, 100])
         #expect(ThresholdSuggestion().histogram(parts: 3).isEmpty)
+        var extreme = ThresholdSuggestion()
+        for value in [1e-200, 1e-100, 1e100, 1e200] { extreme.add(value) }
+        #expect(extreme.histogram(parts: 4).map(\.count) == [1, 1, 0, 2])
     }
 }

@@ -34,7 +34,8 @@ import Testing
         "Reactor": ["connect", "listen"],
         "catwatch": ["count", "duration", "journal", "source", "until"], "Settings": ["alerts", "source"],
         "Terminal": [
-            "alert", "connect", "help", "history", "n", "name", "next", "output", "pause", "series", "source", "speed",
+            "alert", "alerts", "connect", "help", "history", "n", "name", "next", "output", "pause", "series", "source",
+            "speed",
             "summary",
             "text", "type",
             "until",

@@ -217,13 +217,13 @@ actor AgainstCheck {
 
     private func judge() -> Int32 {
         comparison.finish()
-        if others > 0 { notice("\(others) recorded alerts are of other conditions") }
+        if others > 0 { notice("\(others) recorded alert\(others == 1 ? " is" : "s are") of other conditions") }
         for text in comparison.differences { complain("catwatch: \(Sanitizer.visible(text, limit: 1_000))\n") }
         if comparison.count > comparison.differences.count {
             complain("catwatch: and \(comparison.count - comparison.differences.count) other differences\n")
         }
         guard comparison.count == 0 else { return 1 }
-        notice("the \(comparison.same) recorded alerts are the computed ones")
+        notice("recorded and computed alerts are the same: \(comparison.same)")
         return 0
     }
 

@@ -19,7 +19,8 @@ enum LineKey: UInt8, CaseIterable {
     case lastRun, ended, durableSeq, journalFirstSeq
     case agent, originRun, originSeq, originStream, fleet, stalled, future, heard, skewMs, lost
     case line, keptSeq, keptDropped, retryAt, answeredAt, rows, word, oldest
-    case about, condition, id, at, severity, test, op, threshold, thresholdTo, note, evidence, worst, worstValue, stepS, sleptS
+    case about, condition, id, at, severity, test, op, threshold, thresholdTo, note, evidence, worst, worstValue, stepS,
+        sleptS
 
     /// The number of keys; raw values are less.
     static let keyCount = allCases.count
