@@ -134,7 +134,7 @@ import Testing
         }
         #expect(
             told == [
-                "new firing a at 20 since 20 = 4.0", "hot resolved a at 30 since 1 = 2.0 by until",
+                "new firing a at 20 since 20 = 9.0", "hot resolved a at 30 since 1 = 2.0 by until",
                 "new resolved a at 30 since 20 = 2.0 by until", "hot firing a at 40 since 40 = 7.0",
                 "new firing a at 40 since 40 = 7.0",
             ])
