@@ -25,7 +25,8 @@ package struct LineSieve: Sendable {
     package mutating func show(_ line: RecordedLine, to watcher: inout some LineWatcher) {
         switch line {
         case .other(let relayed):
-            calm.interrupt()
+            // An alert changes nothing of what it tells.
+            if case .alert = relayed.line.body {} else { calm.interrupt() }
             watcher.apply(relayed.bytes, newest: nil)
         case .plain(let plain, let bytes):
             guard plain.kind == .data else {

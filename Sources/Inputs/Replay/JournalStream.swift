@@ -10,6 +10,10 @@ package final class JournalStream: ReadOnlyStream {
     private let loop: EventLoop
     private let worker: any Worker
     private let pages: Pages
+    /// The page after this one, which is read while this one is worked on; nil until it is there.
+    private var ahead: Pages.Piece?
+    private var isReading = false
+    private let arrived: Wakeup
     private var bytes: [UInt8] = []
     private var taken = 0
     private var isAtEnd = false
@@ -28,6 +32,7 @@ package final class JournalStream: ReadOnlyStream {
         self.loop = loop
         self.worker = worker
         pages = Pages(history, from: from)
+        arrived = Wakeup(loop: loop)
     }
 
     /// Whether a regular file starts like an SQLite file. Blocks as long as the disk does.
@@ -50,19 +55,33 @@ package final class JournalStream: ReadOnlyStream {
         return count
     }
 
-    /// Reads the next page.
+    /// Waits for the next page.
     package func waitUntilReadable() async throws(CancellationError) {
-        let piece: Pages.Piece
-        do {
-            piece = try await loop.offload(to: worker) { [pages] in pages.next() }
-        } catch {
-            throw CancellationError()
-        }
-        switch piece {
-        case .bytes(let bytes): (self.bytes, taken) = (bytes, 0)
+        if !isReading, ahead == nil { readAhead() }
+        while ahead == nil { try await arrived.wait() }
+        switch ahead.take() {
+        case .bytes(let bytes):
+            (self.bytes, taken) = (bytes, 0)
+            readAhead()
         case .end(let hadAny, let hasGrown): (isAtEnd, isEmpty, self.hasGrown) = (true, !hadAny, hasGrown)
         case .fault(let reason): (isAtEnd, fault) = (true, reason)
+        case nil: break
         }
+    }
+
+    private func readAhead() {
+        isReading = true
+        let me = LoopBound(self)
+        worker.perform(for: loop) { [pages] in
+            pages.next()
+        } then: {
+            me.value.arrive($0)
+        }
+    }
+
+    private func arrive(_ piece: Pages.Piece) {
+        (ahead, isReading) = (piece, false)
+        arrived.signal()
     }
 
     package func close() {}
@@ -76,7 +95,8 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
         case fault(String)
     }
 
-    // Bound: lines read ahead in a replayed journal | 128 KiB, one line and its `stats` | rest stays in the journal
+    // Bound: lines read ahead in a replayed journal | two pages of 128 KiB, one line and its `stats` | rest stays in the
+    //   journal
     private static let size = 128 << 10
 
     private let history: any LineHistory

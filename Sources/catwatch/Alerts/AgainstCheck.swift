@@ -129,11 +129,13 @@ actor AgainstCheck {
     // MARK: Alerts
 
     private func check() async throws -> Int32 {
+        // Looked up once, not for each line.
+        let isCompared = options[\.same]
         let isRead = try await read(from: since.map { $0 - past.memory }) { line in
-            if options[\.same], case .other(let relayed) = line { compare(relayed.line) }
+            if isCompared, case .other(let relayed) = line { compare(relayed.line) }
             past.apply(line)
             while let (source, alert) = past.nextAlert() {
-                if options[\.same], beganInRange(alert) { comparison.add(computed: alert) }
+                if isCompared, beganInRange(alert) { comparison.add(computed: alert) }
                 if let ended = episodes.add(alert, of: source) { try add(ended) }
             }
         }
@@ -147,7 +149,7 @@ actor AgainstCheck {
         if options.alertFormat == .text { try write(summary) }
         if past.refused > 0 { notice("too many series for alerts: \(past.refused) were left out") }
         if episodes.leftOut > 0 { notice("\(episodes.leftOut) alerts were left out: too many fire at once") }
-        return options[\.same] ? judge() : 0
+        return isCompared ? judge() : 0
     }
 
     /// Notes what a line says of recorded alerts.
