@@ -82,7 +82,7 @@ package struct ThresholdSuggestion: Sendable {
     package func upper(atMost most: Int) -> Limit? {
         let bins = sorted
         var (found, above): (Limit?, Int) = (nil, 0)
-        // As many as begin below the lowest bin: the first value's.
+        // The first value crosses the lowest limit from below.
         var crossings = 1 + bins.reduce(0) { $0 + $1.ups }
         for (index, bin) in bins.enumerated().reversed() where index > 0 {
             crossings -= bin.ups

@@ -89,10 +89,10 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
                 """
                 SELECT r.name, r.base + (l.id & \(JournalPlace.most)), l.line
                 FROM alerts a CROSS JOIN lines l ON l.id = a.id JOIN runs r ON r.run = l.id >> \(JournalPlace.bits)
-                WHERE l.type = 'alert' ORDER BY a.id DESC LIMIT \(FiringAlerts.mostLines)
+                WHERE l.type = 'alert' ORDER BY a.id DESC LIMIT \(UnresolvedAlerts.mostLines)
                 """)
             defer { rows.reset() }
-            var alerts = FiringAlerts(at: time)
+            var alerts = UnresolvedAlerts(at: time)
             while try rows.step() {
                 let (name, sequence) = (rows.string(0), Int(rows.integer(1)))
                 guard alerts.add(rows.bytes(2), LineID(name, sequence)) else { break }

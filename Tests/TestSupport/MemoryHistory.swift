@@ -119,8 +119,8 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
 
     package func alerts(at time: Timestamp) throws(JournalFault) -> [UInt8] {
         try fail()
-        var alerts = FiringAlerts(at: time)
-        for row in rows.reversed().prefix(FiringAlerts.mostLines) {
+        var alerts = UnresolvedAlerts(at: time)
+        for row in rows.reversed().prefix(UnresolvedAlerts.mostLines) {
             guard alerts.add(row.bytes.dropLast(), LineID(run(of: row), row.numbers.lowerBound)) else { break }
         }
         return alerts.lines

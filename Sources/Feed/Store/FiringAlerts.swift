@@ -3,7 +3,7 @@ struct FiringAlerts: Sendable {
     /// A condition of ours, of the relayed agent, or of an agent of a fleet.
     private struct Name: Hashable {
         let agent: String?
-        let condition: String
+        let condition: Board.Name
     }
 
     private struct Condition {
@@ -60,7 +60,7 @@ struct FiringAlerts: Sendable {
     }
 
     private static func name(_ condition: String, _ agent: String?) -> Name {
-        Name(agent: agent, condition: LineEncoder.cut(condition, at: longestName))
+        Name(agent: agent, condition: Board.Name(LineEncoder.cut(condition, at: longestName)))
     }
 
     private mutating func position(of name: Name) -> Int {
@@ -94,7 +94,8 @@ struct FiringAlerts: Sendable {
     /// A condition that fires, or did.
     subscript(condition position: Int) -> AlertCount {
         let condition = conditions[position]
-        return AlertCount(agent: condition.name.agent, condition: condition.name.condition, firing: condition.count)
+        return AlertCount(
+            agent: condition.name.agent, condition: condition.name.condition.text, firing: condition.count)
     }
 
     /// The first alert with at least a number that fires, and its condition's agent; nil when there is none.

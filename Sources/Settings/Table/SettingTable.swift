@@ -482,7 +482,7 @@ package struct SettingTable: Sendable {
     package let against = SettingKey(
         "against", Types.path,
         option: .init(
-            nil, .program, "with check: which alerts a journal or a recording comes to", argument: "FILE",
+            nil, .program, "with check: which alerts a recording would have had", argument: "FILE",
             effect: .with([.check])))
     package let same = SettingKey(
         "same", Types.flag, absent: false,

@@ -8,7 +8,7 @@ internal import Reactor
 internal import Settings
 internal import Terminal
 
-/// `catwatch check --against FILE`: which alerts a journal or a recording comes to, or which threshold would suit a series.
+/// `catwatch check --against FILE`: which alerts a journal or a recording would have had, or which threshold would suit a series.
 ///
 /// Nothing else runs on the loop, so it blocks for whoever reads its output.
 actor AgainstCheck {

@@ -16,10 +16,10 @@ package enum LineDecoder {
     /// - Throws: the first fault, with its offset in the line.
     package static func decode(_ line: Bytes) throws(LineFault) -> Line { try decode(line, isNested: false) }
 
-    /// - Parameter isNested: whether it is the line in a `kept` line, which cannot be one itself.
     /// Decodes a line as a `kept` line has it: its number may be 0.
     static func decodeKept(_ line: Bytes) throws(LineFault) -> Line { try decode(line, isNested: true) }
 
+    /// - Parameter isNested: whether it is the line in a `kept` line, which cannot be one itself.
     private static func decode(_ line: Bytes, isNested: Bool) throws(LineFault) -> Line {
         try line.withUnsafeBufferPointer { (bytes) throws(LineFault) in
             let (decoded, flaws) = try LineMembers.with(line: bytes) { members throws(LineFault) in

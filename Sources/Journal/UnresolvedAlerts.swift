@@ -2,7 +2,7 @@ package import Feed
 package import Reactor
 
 /// The alerts that fire, found from the newest `alert` line on back.
-package struct FiringAlerts {
+package struct UnresolvedAlerts {
     // Bound: alerts read from a journal at the start | the newest 100,000 lines, 8 MiB of them firing | older ones are
     //   forgotten
     package static let mostLines = 100_000
