@@ -25,6 +25,8 @@ struct AlertStage: ~Copyable {
     /// All lines of all runs, and when each began.
     private(set) var journal: [Recorded] = []
     private(set) var starts: [String: Timestamp] = [:]
+    /// The sources of each run.
+    private(set) var sourcesOfRun: [String: [SourceDescription]] = [:]
     private var next = 1
     /// When the agent next writes of itself, as each does every ten seconds; nil for never.
     private var sampled: Double?
@@ -47,6 +49,7 @@ struct AlertStage: ~Copyable {
 
     private mutating func begin() {
         starts[run] = wall
+        sourcesOfRun[run] = described
         for description in described { sources[description.name] = state.register(description, at: wall) }
     }
 

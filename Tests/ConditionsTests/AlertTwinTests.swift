@@ -131,11 +131,38 @@ import Testing
     }
 
     /// Of these a feed leaves most events out, when its lines are read again all are there.
-    private static let calm = [
+    static let calm = [
         "one: a > 5", "two: a/x >= 3 until < 2", "three: a in 2..4", "four: p > 5", "five: any b > 6",
         "six: a/y <= 1 for 2s",
         "seven: a < -2", "eight: d last > 4",
     ]
+
+    /// Events that mostly change nothing, of streams and of a polled source.
+    static func playCalm(_ stage: inout AlertStage, _ random: inout SeededGenerator) {
+        var second = stage.seconds
+        for _ in 0..<60 {
+            second += Double(random.next() % 30) / 10
+            stage.pass(to: second)
+            switch random.next() % 14 {
+            case 0...7:
+                let source = ["a/x", "a/y", "b", "d", "p"][Int(random.next() % 5)]
+                for _ in 0..<1 + random.next() % 4 {
+                    let event = Datum(
+                        key: source.hasPrefix("a/") ? Array(source.dropFirst(2).utf8)[...] : nil,
+                        value: Double(Int(random.next() % 10) - 3),
+                        word: random.next() % 9 == 0 ? Array("w".utf8)[...] : nil)
+                    stage.publish(stage.event(source, .data(event)))
+                }
+            case 8: stage.fail("a", at: second)
+            case 9: stage.recover("a", at: second)
+            case 10: stage.publish(stage.event("c", .data(Datum(value: 1))))
+            case 11: stage.setClock(by: .microseconds(Int(random.next() % 100_000_000) - 50_000_000))
+            case 12: stage.answer("p", at: second)
+            default: stage.pass(to: second + 6)
+            }
+            second = stage.seconds
+        }
+    }
 
     @Test func whatIsLeftOutDecidesNothing() throws {
         let rules = try Self.calm.map { try AlertStage.rule($0) }
@@ -144,29 +171,7 @@ import Testing
             var random = SeededGenerator(seed: UInt64(10_100 + round))
             var stage = AlertStage(rules, sources: sources)
             stage.sample()
-            var second = 0.0
-            for _ in 0..<60 {
-                second += Double(random.next() % 30) / 10
-                stage.pass(to: second)
-                switch random.next() % 14 {
-                case 0...7:
-                    let source = ["a/x", "a/y", "b", "d", "p"][Int(random.next() % 5)]
-                    for _ in 0..<1 + random.next() % 4 {
-                        let event = Datum(
-                            key: source.hasPrefix("a/") ? Array(source.dropFirst(2).utf8)[...] : nil,
-                            value: Double(Int(random.next() % 10) - 3),
-                            word: random.next() % 9 == 0 ? Array("w".utf8)[...] : nil)
-                        stage.publish(stage.event(source, .data(event)))
-                    }
-                case 8: stage.fail("a", at: second)
-                case 9: stage.recover("a", at: second)
-                case 10: stage.publish(stage.event("c", .data(Datum(value: 1))))
-                case 11: stage.setClock(by: .microseconds(Int(random.next() % 100_000_000) - 50_000_000))
-                case 12: stage.answer("p", at: second)
-                default: stage.pass(to: second + 6)
-                }
-                second = stage.seconds
-            }
+            Self.playCalm(&stage, &random)
             let again = AlertStage.recomputed(rules, from: stage.journal, sources: sources)
             let told = stage.alerts.map { AlertStage.text($0, start: AlertStage.start) }
             #expect(!told.isEmpty)

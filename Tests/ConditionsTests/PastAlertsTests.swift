@@ -8,13 +8,15 @@ import Testing
 /// What a recording comes to, against what was told while it was made.
 @Suite(.limited) struct PastAlertsTests {
     /// The lines of a stage as those of a recording, with a `hello` and `stats` for each run.
-    static func recording(_ stage: borrowing AlertStage, _ sources: [SourceDescription]) -> [[UInt8]] {
-        var tables = FeedState()
-        for source in sources { _ = tables.register(source, at: AlertStage.start) }
+    static func recording(_ stage: borrowing AlertStage) -> [[UInt8]] {
         var (lines, run): ([[UInt8]], String?) = ([], nil)
         for recorded in stage.journal {
             if recorded.run != run, let started = stage.starts[recorded.run] {
                 run = recorded.run
+                var tables = FeedState()
+                for source in stage.sourcesOfRun[recorded.run] ?? [] {
+                    _ = tables.register(source, at: AlertStage.start)
+                }
                 let identity = AgentIdentity(run: recorded.run, version: "1", started: started)
                 lines.append(
                     ControlLine.hello(
@@ -62,11 +64,49 @@ import Testing
                 stage.restart(at: stage.seconds + Double(random.next() % 60))
                 restarts += 1
             }
-            let comparison = Self.compare(Self.recording(stage, AlertTwinTests.sources), rules)
+            var lines = Self.recording(stage)
+            // A reader that was away for a moment gets both again.
+            let last = try #require(lines.lastIndex { $0.starts(with: Array(#"{"type":"hello""#.utf8)) })
+            lines.insert(contentsOf: lines[last...last + 1], at: (last + lines.count) / 2 + 1)
+            let comparison = Self.compare(lines, rules)
             #expect(comparison.differences == [], "seed \(random.seed)")
             #expect(comparison.same == stage.alerts.count, "seed \(random.seed)")
         }
         #expect(restarts > 50)
+    }
+
+    @Test func aSourceThatIsGoneInTheNextRunIsForgotten() throws {
+        var stage = try AlertStage("p fails", "a > 5", sources: AlertTwinTests.sources)
+        stage.restart(at: 0)
+        stage.fail("p", at: 1)
+        stage.value("a", at: 2, 9)
+        stage.restart(at: 20, sources: [AlertTwinTests.sources[0]])
+        #expect(stage.alerts.map(\.reason) == [nil, nil, .forgotten])
+        let rules = try ["p fails", "a > 5"].map { try AlertStage.rule($0) }
+        let comparison = Self.compare(Self.recording(stage), rules)
+        #expect(comparison.differences == [])
+        #expect(comparison.same == 3)
+    }
+
+    @Test func linesThatAreLeftOutDecideNothing() throws {
+        let rules = try AlertTwinTests.calm.map { try AlertStage.rule($0) }
+        let sources = AlertTwinTests.sources + ["b", "c", "d"].map { SourceDescription(name: $0) }
+        for round in 0..<LongRun.rounds(short: 40, long: 2_000) {
+            var random = SeededGenerator(seed: UInt64(14_100 + round))
+            var stage = AlertStage(rules, sources: sources)
+            stage.restart(at: 0)
+            stage.sample()
+            AlertTwinTests.playCalm(&stage, &random)
+            stage.restart(at: stage.seconds + 20)
+            AlertTwinTests.playCalm(&stage, &random)
+            var (past, again) = (PastAlerts(rules), [Alert]())
+            Self.read(Self.recording(stage)) { line, _ in
+                past.apply(line)
+                while let (_, alert) = past.nextAlert() { again.append(alert) }
+            }
+            #expect(!again.isEmpty)
+            #expect(again == stage.alerts, "seed \(random.seed)")
+        }
     }
 
     @Test func oneThatIsForgedOrMissingIsFound() throws {
@@ -75,7 +115,7 @@ import Testing
         var stage = AlertStage(rules, sources: AlertTwinTests.sources)
         stage.restart(at: 0)
         AlertTwinTests.play(&stage, &random, steps: 150)
-        let lines = Self.recording(stage, AlertTwinTests.sources)
+        let lines = Self.recording(stage)
         let places = lines.indices.filter { lines[$0].starts(with: Array(#"{"seq""#.utf8)) && isAlert(lines[$0]) }
         #expect(places.count > 10)
         for place in places.prefix(20) {
@@ -101,7 +141,7 @@ import Testing
         stage.value("a", at: 1, 7)
         var past = PastAlerts(
             try ["a > 5", "b > 5", "a/x > 5", "typo silent 1m", "a silent 1m"].map { try AlertStage.rule($0) })
-        Self.read(Self.recording(stage, [SourceDescription(name: "a")])) { line, _ in past.apply(line) }
+        Self.read(Self.recording(stage)) { line, _ in past.apply(line) }
         #expect((0..<5).map { past.hasSubject($0) } == [true, false, false, false, true])
     }
 
@@ -112,7 +152,7 @@ import Testing
         stage.value("a", at: 20, 4)
         stage.value("a", at: 30, 2)
         stage.value("a", at: 40, 7)
-        let lines = Self.recording(stage, AlertTwinTests.sources)
+        let lines = Self.recording(stage)
         let begin = try #require(lines.firstIndex { String(decoding: $0, as: UTF8.self).contains(#""value":4}"#) })
         let kept = lines[2..<begin].filter {
             isAlert($0) || String(decoding: $0, as: UTF8.self).contains(#""value":9}"#)
@@ -188,6 +228,13 @@ import Testing
         reminded.value("a", at: 121, 1)
         #expect(reminded.alerts.map(\.worst) == [7, 30, 30])
         #expect(reminded.alerts[1].evidence.worst == 3)
+        // Though it is met by the lines that are read again.
+        var again = try AlertStage("a > 5", sources: [SourceDescription(name: "a")])
+        again.value("a", at: 1, 30)
+        again.value("a", at: 6, 8)
+        again.restart(at: 8, reading: .seconds(3))
+        again.value("a", at: 9, 1)
+        #expect(again.alerts.map(\.worst) == [30, 30])
         // Less is worse where less is wanted.
         var low = try AlertStage("a < 5")
         for (second, value) in [4.0, 2, 3, 9].enumerated() { low.value("a", at: Double(second), value) }

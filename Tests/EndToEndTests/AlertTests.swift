@@ -393,6 +393,9 @@ import Testing
                 stage, ["check", "--against", journal, "--same", "--alert", "high: > 8 until < 3"])
             #expect(other.ending == .exited(1))
             #expect(other.errors.contains("high (stdin) firing: is not computed"))
+            let none = try await Self.past(stage, ["check", "--against", journal, "--same", "--alert", "typo: > 99"])
+            #expect(none.ending == .exited(1))
+            #expect(none.errors.contains("6 recorded alerts are of other conditions"))
         }
     }
 
@@ -443,14 +446,17 @@ import Testing
             // Above from the seconds 10 to 19, 30 to 49, and 60 on.
             let values = (0..<70).map { 10...19 ~= $0 || 30...49 ~= $0 || $0 >= 60 ? 9.0 : 1 }
             let file = try await stage.write(Self.recording(values), to: "feed.ndjson")
-            let options = ["check", "--against", file, "--alert", "on: a/x > 5 for 8s", "--format=csv", "--since"]
+            let options =
+                ["check", "--against", file, "--alert", "on: a/x > 5 for 8s", "--alert", "m: a/x > 99 for 15s"] + [
+                    "--format=csv", "--since",
+                ]
             func began(_ since: Int) async throws -> [String] {
                 let check = try await Self.past(stage, options + [Self.time(since)])
                 #expect(check.ending == .exited(0), "\(check.errors)")
                 let records = check.outputText.utf8.split(separator: 0x0A).dropFirst()
                 return records.map { String(Substring($0).split(separator: ",", omittingEmptySubsequences: false)[7]) }
             }
-            let (all, later, last) = (try await began(0), try await began(35), try await began(55))
+            let (all, later, last) = (try await began(0), try await began(25), try await began(55))
             #expect(all == [18, 38, 68].map(Self.time))
             #expect(later == [38, 68].map(Self.time))
             #expect(last == [68].map(Self.time))

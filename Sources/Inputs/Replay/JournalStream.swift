@@ -60,9 +60,10 @@ package final class JournalStream: ReadOnlyStream {
         if !isReading, ahead == nil { readAhead() }
         while ahead == nil { try await arrived.wait() }
         switch ahead.take() {
-        case .bytes(let bytes):
+        case .bytes(let bytes, let hasMore):
             (self.bytes, taken) = (bytes, 0)
-            readAhead()
+            // Whether the journal has grown is for later to see.
+            if hasMore { readAhead() }
         case .end(let hadAny, let hasGrown): (isAtEnd, isEmpty, self.hasGrown) = (true, !hadAny, hasGrown)
         case .fault(let reason): (isAtEnd, fault) = (true, reason)
         case nil: break
@@ -90,7 +91,8 @@ package final class JournalStream: ReadOnlyStream {
 /// The part of the stream that runs on the worker.
 private final class Pages: @unchecked Sendable {  // on one thread at a time, as the stream waits for each page
     enum Piece: Sendable {
-        case bytes([UInt8])
+        /// Whether there are lines behind these.
+        case bytes([UInt8], hasMore: Bool)
         case end(hadAny: Bool, hasGrown: Bool)
         case fault(String)
     }
@@ -130,7 +132,7 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
                 // If the run has more lines by now, we did not read its end.
                 if !farewell.isEmpty, newest == rowID || newest?.run != rowID?.run {
                     defer { farewell = [] }
-                    return .bytes(farewell)
+                    return .bytes(farewell, hasMore: false)
                 }
                 return .end(hadAny: hadAny, hasGrown: newest != rowID)
             }
@@ -147,7 +149,7 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
                 self.stats = stats
                 bytes += stats
             }
-            return .bytes(bytes + page.lines)
+            return .bytes(bytes + page.lines, hasMore: page.last < last)
         } catch {
             return .fault(error.reason)
         }

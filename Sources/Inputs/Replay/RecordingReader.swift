@@ -7,6 +7,8 @@ package struct RecordingReader {
     package struct Result: Sendable {
         /// What was wrong with the lines, a sentence each.
         package var faults: [String] = []
+        /// The number of lines that are none of a feed.
+        package var badLines = 0
         /// Why it could not be read to its end.
         package var failure: String?
     }
@@ -15,12 +17,13 @@ package struct RecordingReader {
     private let journal: JournalStream?
     private let stream: any ByteStream
     private let loop: EventLoop
+    private let hasFrom: Bool
 
     /// - Parameters:
     ///   - stream: a stream of lines, or a `JournalStream`.
     ///   - from: as for a `ReplayInput`.
     package init(_ stream: any ByteStream, from: Timestamp?, on loop: EventLoop) {
-        (self.stream, self.loop) = (stream, loop)
+        (self.stream, self.loop, hasFrom) = (stream, loop, from != nil)
         journal = stream as? JournalStream
         recording = Recording(from: from, hasOlder: journal != nil, on: loop, limits: .init())
     }
@@ -60,7 +63,8 @@ package struct RecordingReader {
         }
         if let oddity = recording.oddity { result.failure = oddity.text(command) }
         if let fault = journal?.fault { result.failure = "it cannot be read any further: \(fault)" }
-        result.faults = recording.faults(isEmpty: journal?.isEmpty ?? false)
+        result.faults = recording.faults(isEmpty: hasFrom && journal?.isEmpty ?? false)
+        result.badLines = recording.badLines
         return result
     }
 }

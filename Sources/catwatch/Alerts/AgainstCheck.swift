@@ -32,6 +32,7 @@ actor AgainstCheck {
     private var hasEnded = false
     /// The recorded alerts of conditions that are not given.
     private var others = 0
+    private var badLines = 0
     private var lines = 0
 
     // Text that is gathered before it is written: 64 KiB.
@@ -98,6 +99,7 @@ actor AgainstCheck {
             })
         bar?.end()
         for text in result.faults { notice(text) }
+        badLines = result.badLines
         if let failure = result.failure { return fail(failure) }
         return true
     }
@@ -225,6 +227,10 @@ actor AgainstCheck {
             complain("catwatch: and \(comparison.count - comparison.differences.count) other differences\n")
         }
         guard comparison.count == 0 else { return 1 }
+        guard comparison.same > 0 || others == 0, badLines == 0 else {
+            notice(badLines > 0 ? "not all of it can be compared" : "none of these conditions has a recorded alert")
+            return 1
+        }
         notice("recorded and computed alerts are the same: \(comparison.same)")
         return 0
     }

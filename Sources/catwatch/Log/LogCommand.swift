@@ -270,7 +270,7 @@ struct LogCommand {
     private func printAlerts() throws -> Int32 {
         let scan = try JournalRows(path: journal)
         var printer = EpisodePrinter(options.alertFormat, isTerminal: isTerminal)
-        var (episodes, isEmpty) = (AlertEpisodes(), true)
+        var (episodes, badLines, isEmpty) = (AlertEpisodes(), 0, true)
         func print(_ episode: AlertEpisode) throws(SystemError) {
             printer.add(episode)
             isEmpty = false
@@ -281,9 +281,12 @@ struct LogCommand {
         {
             var ended: [AlertEpisode] = []
             try scan.pieces(in: rowIDs, onlyAlerts: true) { row in
-                guard filter.admits(row), let line = try? LineDecoder.decode(Array(row.line)[...]),
-                    case .alert(let alert) = line.body
-                else { return true }
+                guard filter.admits(row) else { return true }
+                guard let line = try? LineDecoder.decode(Array(row.line)[...]), case .alert(let alert) = line.body
+                else {
+                    badLines += 1
+                    return true
+                }
                 if let last = episodes.add(alert, of: line.source ?? "", agent: line.agent) { ended.append(last) }
                 return ended.count < 1_000
             } piece: { last in
@@ -294,6 +297,7 @@ struct LogCommand {
         }
         for episode in episodes.firing { try print(episode) }
         try Descriptor.write(printer.removeText(), to: output)
+        if badLines > 0 { notice("\(badLines) alert line\(badLines == 1 ? "" : "s") cannot be read") }
         if episodes.leftOut > 0 { notice("\(episodes.leftOut) alerts were left out: too many fire at once") }
         return isEmpty ? 1 : 0
     }

@@ -47,6 +47,9 @@ import Testing
         _ = episodes.add(Self.alert(.firing, at: 11), of: "s", agent: "web1")
         _ = episodes.add(Self.alert(.firing, at: 12, about: "b"), of: "s")
         #expect(episodes.firing.map(\.begun.microseconds) == [10_000_000, 11_000_000, 12_000_000])
+        // One that is told again keeps its place.
+        _ = episodes.add(Self.alert(.reminder, at: 13), of: "s")
+        #expect(episodes.firing.map(\.begun.microseconds) == [10_000_000, 11_000_000, 12_000_000])
         _ = episodes.add(Self.alert(.resolved, at: 13), of: "s", agent: "web1")
         #expect(episodes.firing.map(\.newest.about) == ["a", "b"])
     }
@@ -59,6 +62,18 @@ import Testing
         // One that is known has its place.
         _ = episodes.add(Self.alert(.reminder, "7", at: 11), of: "s")
         #expect(episodes.leftOut == 2)
+    }
+
+    @Test func theBytesOfThoseThatAreOverAreFree() {
+        var episodes = AlertEpisodes()
+        let source = String(repeating: "s", count: 100_000)
+        for round in 0..<2 {
+            for number in 0..<700 { _ = episodes.add(Self.alert(.firing, "\(number)", at: 10), of: source) }
+            // 64 MiB have room for 670 of them.
+            #expect(500..<700 ~= episodes.firing.count, "round \(round)")
+            for number in 0..<700 { _ = episodes.add(Self.alert(.resolved, "\(number)", at: 20), of: source) }
+            #expect(episodes.firing.isEmpty)
+        }
     }
 
     @Test func theObjectIsJSONWhateverTheTexts() throws {
