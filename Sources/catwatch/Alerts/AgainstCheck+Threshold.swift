@@ -44,12 +44,12 @@ extension AgainstCheck {
             let measure = source == nil ? "" : "ms "
             let isUpper = sign == ">="
             guard let limit else {
-                let test = "\(measure)\(isUpper ? ">" : "<") \(LogCSV.number(beyond))"
+                let test = "\(measure)\(isUpper ? ">" : "<") \(LineWriter.text(of: beyond))"
                 return
                     "\(Condition.line(about: subject, test)): would not have fired; a \(isUpper ? "lower" : "higher") limit "
                     + "fires more than \(Self.times(most)), or for more than half of the values\n"
             }
-            let test = "\(measure)\(sign) \(LogCSV.number(limit.value))"
+            let test = "\(measure)\(sign) \(LineWriter.text(of: limit.value))"
             return "\(Condition.line(about: subject, test)): would have fired \(Self.times(limit.crossings))\n"
         }
         text += Sanitizer.lines(line(">=", values.upper(atMost: most), range.upperBound))

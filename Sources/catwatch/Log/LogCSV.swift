@@ -15,11 +15,8 @@ enum LogCSV {
         return cells.joined(separator: ",")
     }
 
-    /// A number as lines write it; empty for none.
-    static func number(_ value: Double?) -> String {
-        let bytes = value.map { value in LineWriter.bytes(atMost: LineWriter.mostNumber) { $0.number(value) } }
-        return String(decoding: bytes ?? [], as: UTF8.self)
-    }
+    /// Empty for none.
+    static func number(_ value: Double?) -> String { value.map { LineWriter.text(of: $0) } ?? "" }
 
     private static func text(_ bytes: UnsafeRawBufferPointer) -> String { text(String(decoding: bytes, as: UTF8.self)) }
 

@@ -135,16 +135,9 @@ actor FramePrinter {
 
     private static func text(of alert: Alert) -> String {
         func shown(_ text: String) -> String { Sanitizer.visible(text, limit: 100) }
-        let number = alert.value.map { value in
-            String(decoding: LineWriter.bytes(atMost: LineWriter.mostNumber) { $0.number(value) }, as: UTF8.self)
-        }
-        let value = (number ?? alert.text.map(shown)).map { " is \($0)" } ?? ""
-        let since = LineWriter.bytes(atMost: LineWriter.mostNumber) { writer in
-            var text = TimestampText()
-            text.write(alert.since, to: &writer)
-        }.filter { $0 != UInt8(ascii: "\"") }
-        return "\(shown(alert.condition)): \(shown(alert.about))\(value) (\(shown(alert.test))), since "
-            + String(decoding: since, as: UTF8.self)
+        let value = (alert.value.map { LineWriter.text(of: $0) } ?? alert.text.map(shown)).map { " is \($0)" } ?? ""
+        return
+            "\(shown(alert.condition)): \(shown(alert.about))\(value) (\(shown(alert.test))), since \(alert.since.text)"
     }
 
     private func frame() -> [UInt8] {

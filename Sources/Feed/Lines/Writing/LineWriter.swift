@@ -25,6 +25,11 @@ package struct LineWriter {
         }
     }
 
+    /// A number as lines have it.
+    package static func text(of number: Double) -> String {
+        String(decoding: bytes(atMost: mostNumber) { $0.number(number) }, as: UTF8.self)
+    }
+
     /// A text as JSON, quotes included.
     static func quoted(_ text: String) -> [UInt8] {
         bytes(atMost: 2 + mostEscaped(text.utf8.count)) { $0.string(text) }
