@@ -123,8 +123,11 @@ import Testing
             cut.remove(at: place)
             #expect(Self.compare(cut, rules).count == 1, "\(place)")
             let text = String(decoding: lines[place], as: UTF8.self)
-            for (old, new) in [(#""since":"2"#, #""since":"1"#), (#""at":"2"#, #""at":"1"#), (#""id":""#, #""id":"0"#)]
-            {
+            let forgeries = [
+                (#""since":"2"#, #""since":"1"#), (#""at":"2"#, #""at":"1"#), (#""id":""#, #""id":"0"#),
+                (#""value":"#, #""value":1"#),
+            ]
+            for (old, new) in forgeries where text.contains(old) {
                 var forged = lines
                 forged[place] = Array(text.replacing(old, with: new).utf8)
                 #expect(Self.compare(forged, rules).count > 0, "\(new) in \(text)")

@@ -79,12 +79,23 @@ import Testing
         #expect(suggestion.histogram(parts: 3).map(\.count) == [1, 3, 1])
         var random = SeededGenerator(seed: 3)
         var above = 0
+        // Bins have become one, below 0 as well.
+        var (many, values) = (ThresholdSuggestion(), [Double]())
         for _ in 0..<100_000 {
             let value = Double(bitPattern: random.next())
             suggestion.add(value)
+            if value.isFinite {
+                many.add(value)
+                values.append(value)
+            }
             if value > 1 { above += 1 }
         }
         #expect(suggestion.histogram(parts: 4).map(\.count).reduce(0, +) == suggestion.count)
+        for most in [10, 1_000, 20_000] {
+            let (high, low) = (try #require(many.upper(atMost: most)), try #require(many.lower(atMost: most)))
+            #expect(begins(values) { $0 >= high.value } == high.crossings)
+            #expect(begins(values) { $0 < low.value } == low.crossings)
+        }
         let limit = try #require(suggestion.upper(atMost: suggestion.count)).value
         // Where half of the values are.
         #expect(abs(limit) < 1, "\(above) are above 1")
