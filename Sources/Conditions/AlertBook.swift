@@ -27,8 +27,6 @@ package struct AlertBook: LineWatcher {
     private var taken = 0
     /// Whether turns are those of an earlier run, or of one who is told otherwise.
     private var isSilent = false
-    /// Whether the newest line could be read.
-    private var isRead = false
     /// Up to when time passes now.
     private var passing: Timestamp?
 
@@ -126,14 +124,7 @@ package struct AlertBook: LineWatcher {
         collect()
     }
 
-    package mutating func apply(_ line: Bytes, newest: Timestamp?) {
-        isRead = false
-        guard let line = try? LineDecoder.decode(line) else { return }
-        isRead = true
-        apply(line, newest: newest)
-    }
-
-    package var calm: (low: Double, high: Double)? { isRead ? board.calm : nil }
+    package var calm: (low: Double, high: Double)? { board.calm }
 
     /// Applies the next line of the feed, or of a recording.
     package mutating func apply(_ line: Line, newest: Timestamp? = nil) {

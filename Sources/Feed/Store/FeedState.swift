@@ -399,9 +399,10 @@ package struct FeedState: ~Copyable, Sendable {
     private mutating func watchData(_ record: EventBatch.Record, _ moment: Moment) {
         let hasSeries = newestSeries >= 0 && !record.value.isNaN
         let newest = hasSeries ? calm.newest(of: newestSeries) : nil
-        if let line = tables.log.line(watched) { watcher?.apply(line[...], newest: newest) }
+        let line = tables.log.line(watched).flatMap { try? LineDecoder.decode($0[...]) }
+        if let line { watcher?.apply(line, newest: newest) }
         watched += 1
-        if hasSeries { calm.set(record.hasWord ? nil : watcher?.calm, of: newestSeries) }
+        if hasSeries { calm.set(record.hasWord || line == nil ? nil : watcher?.calm, of: newestSeries) }
         publishAlerts(moment)
         watch(moment)
     }
@@ -419,7 +420,9 @@ package struct FeedState: ~Copyable, Sendable {
                 watched = first
                 continue
             }
-            if let line = tables.log.line(watched) { watcher?.apply(line[...], newest: nil) }
+            if let line = tables.log.line(watched).flatMap({ try? LineDecoder.decode($0[...]) }) {
+                watcher?.apply(line, newest: nil)
+            }
             watched += 1
             publishAlerts(moment)
         }

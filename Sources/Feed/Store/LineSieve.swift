@@ -27,20 +27,26 @@ package struct LineSieve: Sendable {
         case .other(let relayed):
             // An alert changes nothing of what it tells.
             if case .alert = relayed.line.body {} else { calm.interrupt() }
-            watcher.apply(relayed.bytes, newest: nil)
+            watcher.apply(relayed.line, newest: nil)
         case .plain(let plain, let bytes):
             guard plain.kind == .data else {
                 calm.interrupt()
-                return watcher.apply(Bytes(bytes), newest: nil)
+                return decode(bytes, for: &watcher, newest: nil)
             }
             let names = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[plain.names]))
             let series = self.names.meaning(of: names) ?? learn(names, bytes, of: &watcher)
             guard series.isWatched else { return }
-            guard let index = series.index else { return watcher.apply(Bytes(bytes), newest: nil) }
+            guard let index = series.index else { return decode(bytes, for: &watcher, newest: nil) }
             if let value = plain.value, calm.leavesOut(value, at: plain.time, in: index) { return }
-            watcher.apply(Bytes(bytes), newest: calm.newest(of: index))
+            decode(bytes, for: &watcher, newest: calm.newest(of: index))
             calm.set(plain.value == nil ? nil : watcher.calm, of: index)
         }
+    }
+
+    private func decode(
+        _ line: UnsafeBufferPointer<UInt8>, for watcher: inout some LineWatcher, newest: Timestamp?
+    ) {
+        if let line = try? LineDecoder.decode(Bytes(line)) { watcher.apply(line, newest: newest) }
     }
 
     /// Of the same series there may be lines with several types.

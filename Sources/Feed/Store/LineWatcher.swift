@@ -14,7 +14,7 @@ package protocol LineWatcher: Sendable {
     /// Applies the next line.
     ///
     /// - Parameter newest: the time of the newest event of its series that was left out, as `calm` allows.
-    mutating func apply(_ line: Bytes, newest: Timestamp?)
+    mutating func apply(_ line: Line, newest: Timestamp?)
     /// The values between which further events of the series of the line before change nothing, both exclusive, as long as no other
     /// line of its source comes; nil if any may.
     var calm: (low: Double, high: Double)? { get }

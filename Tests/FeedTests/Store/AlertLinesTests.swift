@@ -278,10 +278,8 @@ import Testing
         }
         func miss(_ numbers: ClosedRange<Int>) {}
         func advance(to wall: Timestamp) {}
-        mutating func apply(_ line: Bytes, newest: Timestamp?) {
-            guard let line = try? LineDecoder.decode(line), case .data(let data) = line.body, data.value ?? 0 > 5 else {
-                return
-            }
+        mutating func apply(_ line: Line, newest: Timestamp?) {
+            guard case .data(let data) = line.body, data.value ?? 0 > 5 else { return }
             alerts.append((line.source ?? "", AlertLinesTests.alert(about: data.series)))
         }
         var hasAlerts: Bool { !alerts.isEmpty }
