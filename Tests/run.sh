@@ -233,7 +233,7 @@ run_e2e() {
 # Lets the parts behind it in its group leave the processor to other groups, which take longer.
 run_yielding() { renice -n 5 -p "$BASHPID" >/dev/null; }
 
-# Runs groups of parts at the same time, those of a group one after the other: the last group's output comes last.
+# Runs groups of parts at the same time, those of a group one after the other: the output of those that failed comes last.
 side_by_side() {
     local group part parts log logs=() index missed=()
     heading "side by side: $(IFS='|' && echo "$*")"
@@ -253,12 +253,13 @@ side_by_side() {
     done
     set +m
     for index in "${!logs[@]}"; do
-        wait "${aside[index]}" || missed+=("${logs[index]}")
-        cat "${logs[index]}"
+        if wait "${aside[index]}"; then cat "${logs[index]}"; else missed+=("${logs[index]}"); fi
     done
     aside=()
     if ((${#missed[@]} > 0)); then
+        cat "${missed[@]}"
         echo "Tests/run.sh: failed, see ${missed[*]}" >&2
+        grep -hE '^(✘|FAILED|not ok)' "${missed[@]}" >&2 || true
         return 1
     fi
 }

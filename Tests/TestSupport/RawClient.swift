@@ -77,8 +77,10 @@ package struct RawClient: Sendable {
 
     /// A connected socket.
     ///
-    /// - Parameter waits: whether to wait until it is connected; otherwise it may never be.
-    package func connect(waits: Bool = true) throws -> Int32 {
+    /// - Parameters:
+    ///   - waits: whether to wait until it is connected; otherwise it may never be.
+    ///   - room: how many bytes the kernel holds for it before they are read; nil for as many as the kernel likes.
+    package func connect(waits: Bool = true, room: Int32? = nil) throws -> Int32 {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV
@@ -95,6 +97,7 @@ package struct RawClient: Sendable {
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             setsockopt(descriptor, SOL_SOCKET, option, &silence, socklen_t(MemoryLayout<timeval>.size))
         }
+        if var room { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size)) }
         guard
             Glibc.connect(descriptor, found.pointee.ai_addr, found.pointee.ai_addrlen) == 0
                 || !waits && errno == EINPROGRESS

@@ -82,12 +82,12 @@ import Web
             }
             await stage.store.publish(events)
             let (wasReset, outcome) = try await stage.talk { client in
-                let descriptor = try client.connect()
+                let descriptor = try client.connect(room: 4_096)
                 defer { RawClient.leave(descriptor) }
                 try client.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n", to: descriptor)
                 // It says so when the connection is reset, and of nothing else.
                 var entry = pollfd(fd: descriptor, events: 0, revents: 0)
-                return (poll(&entry, 1, 20_000) == 1, try client.receive(from: descriptor))
+                return (poll(&entry, 1, 120_000) == 1, try client.receive(from: descriptor))
             }
             #expect(wasReset && outcome.ended)
             // And its place is free.
