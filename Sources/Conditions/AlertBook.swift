@@ -85,6 +85,10 @@ package struct AlertBook: LineWatcher {
 
     /// The number of episodes.
     package var count: Int { episodes.count }
+    package func pendingCount(_ rule: Int) -> Int {
+        places[Board.Name(rules[rule].name)]?.conditions.reduce(0) { $0 + board.pendingCount($1) } ?? 0
+    }
+
     /// Whether a rule is about something that has come.
     package func hasSubject(_ rule: Int) -> Bool {
         places[Board.Name(rules[rule].name)]?.conditions.contains { board.hasSubject($0) } ?? false

@@ -30,14 +30,9 @@ package struct ConditionBoard: Sendable {
     /// Whether states follow the lines; until then these only set readings.
     package private(set) var isJudging: Bool
     private let isByLines: Bool
-    /// The conditions about each series or source that is named, the sources of these, the conditions about several, and those
-    /// with one state for a set.
-    private let conditionsByName: [Board.Name: [Int]]
-    private let namedSources: Set<Board.Name>
-    private let wideConditions: [Int]
+    private let subjects: ConditionSubjects
+    /// The conditions with one state for a set.
     private let sets: [Int]
-    /// Whether an agent of a fleet may be silent: then each line of it counts.
-    private let hasSilentAgent: Bool
     private let hasPercentile: Bool
     /// The changes since `takeTurns`; nil if nobody asks for them.
     private var turns: [Turn]?
@@ -58,10 +53,11 @@ package struct ConditionBoard: Sendable {
     private var pairs: [Pair] = []
     /// The room that pairs take.
     private var room = 0
-    /// The pairs of each condition, its common state, and how many of its pairs are met.
+    /// The pairs of each condition, its common state, and how many of its pairs are met or pending.
     private var members: [[Int]]
     private var groups: [Group]
     private var met: [Int]
+    private var pending: [Int]
     private var sources: [SourceFacts] = []
     private var series: [SeriesFacts] = []
     private var sourcesByName: [Board.Name: Int] = [:]
@@ -100,24 +96,14 @@ package struct ConditionBoard: Sendable {
         self.interval = interval
         (self.isJudging, self.isByLines) = (isJudging, isByLines)
         turns = tellsTurns ? [] : nil
-        var byName: [Board.Name: [Int]] = [:]
-        var (wide, sources): ([Int], Set<Board.Name>) = ([], [])
-        for (index, condition) in conditions.enumerated() {
-            if let name = condition.literalSubject, let source = condition.literalSource {
-                byName[Board.Name(name), default: []].append(index)
-                sources.insert(Board.Name(String(source)))
-            } else {
-                wide.append(index)
-            }
-        }
-        (conditionsByName, wideConditions, namedSources) = (byName, wide, sources)
-        hasSilentAgent = wide.contains { conditions[$0].isAboutAgents && conditions[$0].mayBeSilent }
+        subjects = ConditionSubjects(conditions)
         sets = conditions.indices.filter { conditions[$0].isOfSet }
         hasPercentile = conditions.contains(where: \.hasPercentile)
         clock = start
         members = Array(repeating: [], count: conditions.count)
         groups = Array(repeating: Group(), count: conditions.count)
         met = Array(repeating: 0, count: conditions.count)
+        pending = met
         // Named sources and series may be silent from the beginning on.
         for condition in conditions where condition.mayBeSilent {
             guard let name = condition.subject.pattern?.literal else { continue }
@@ -136,6 +122,11 @@ package struct ConditionBoard: Sendable {
     /// Whether a condition is met for a series, or for its set of series.
     package func isMet(_ condition: Int) -> Bool {
         conditions[condition].isOfSet ? groups[condition].phase.isMet : met[condition] > 0
+    }
+
+    /// For how many series, or sets, the tests of a condition hold, but not yet for long enough.
+    package func pendingCount(_ condition: Int) -> Int {
+        conditions[condition].isOfSet ? groups[condition].phase.isPending ? 1 : 0 : pending[condition]
     }
 
     /// Whether a condition is about something that has come.
@@ -670,14 +661,18 @@ package struct ConditionBoard: Sendable {
             let before = pairs[index].phase
             pairs[index].phase.step(condition, verdict, until: ending, at: now)
             if pairs[index].isGone { pairs[index].phase = .ok }
-            let isMet = pairs[index].phase.isMet
-            if isMet != before.isMet { met[number] += isMet ? 1 : -1 }
+            count(number, from: before, to: pairs[index].phase)
             if turns != nil { tell(index, of: number, before, pairs[index].phase) }
             if let due = pairs[index].phase.deadline(of: condition), due > now { next = min(next ?? due, due) }
         }
         guard let next, next > now, pairs[index].scheduled.map({ next < $0 }) ?? true else { return }
         pairs[index].scheduled = next
         schedule(next, index * 3)
+    }
+
+    private mutating func count(_ condition: Int, from before: Phase, to phase: Phase) {
+        if before.isMet != phase.isMet { met[condition] += phase.isMet ? 1 : -1 }
+        if before.isPending != phase.isPending { pending[condition] += phase.isPending ? 1 : -1 }
     }
 
     // MARK: Calm
@@ -690,7 +685,7 @@ package struct ConditionBoard: Sendable {
         // Other sources are late if nothing comes.
         guard source.rhythm == .stream, source.failureCode == nil, !source.hasError, source.flawed == nil,
             !source.pairs.contains(where: { conditions[pairs[$0].condition].mayBeSilent }),
-            !hasSilentAgent || source.agent == nil
+            !subjects.hasSilentAgent || source.agent == nil
         else { return nil }
         var range = (low: -Double.infinity, high: Double.infinity)
         guard let index = newestRead.series else { return range }
@@ -802,11 +797,7 @@ package struct ConditionBoard: Sendable {
     package var time: Timestamp { now }
 
     /// Whether some condition may be about a source, or about a series of it.
-    package func mayBeAbout(source: String) -> Bool {
-        namedSources.contains(Board.Name(source))
-            || hasSilentAgent && source.utf8.contains(UInt8(ascii: "."))
-            || wideConditions.contains { conditions[$0].mayBeAbout(source: source) }
-    }
+    package func mayBeAbout(source: String) -> Bool { subjects.mayBeAbout(source: source) }
 
     /// Describes a source as it is now.
     package mutating func describe(_ status: SourceStatus) {
@@ -818,7 +809,7 @@ package struct ConditionBoard: Sendable {
             for pair in sources[index].pairs { pairs[pair].isGone = false }
         }
         list(status)
-        for number in candidates(of: status.source, series: nil) where conditions[number].isOfSet {
+        for number in subjects.candidates(of: status.source, series: nil) where conditions[number].isOfSet {
             change(set: number)
         }
     }
@@ -893,7 +884,7 @@ package struct ConditionBoard: Sendable {
             }
             return true
         }
-        met[number] += 1
+        count(number, from: pairs[pair].phase, to: .firing(since: since))
         pairs[pair].phase = .firing(since: since)
         extremes[pair] = Extreme(from: 0, worst: worst)
         for test in condition.tests {
@@ -943,8 +934,8 @@ package struct ConditionBoard: Sendable {
             guard !isKnown(pairs[index].condition, pairs[index].name), let since = pairs[index].phase.since else {
                 continue
             }
+            count(pairs[index].condition, from: pairs[index].phase, to: .pending(since: since))
             pairs[index].phase = .pending(since: since)
-            met[pairs[index].condition] -= 1
         }
         for number in sets where groups[number].phase.isMet {
             guard !isKnown(number, conditions[number].subject.pattern?.text ?? "*"),
@@ -993,8 +984,8 @@ package struct ConditionBoard: Sendable {
             guard let condition = same[pair.condition], let new = indices[condition][Board.Name(pair.name)] else {
                 continue
             }
+            count(condition, from: pairs[new].phase, to: pair.phase)
             pairs[new].adopt(pair)
-            if pair.phase.isMet { met[condition] += 1 }
             extremes[new] = old.extremes[index]
         }
         for number in old.sets {
@@ -1109,7 +1100,7 @@ package struct ConditionBoard: Sendable {
             let times = sources[pairs[index].source].times
             value = times.percentile(percent, after: now - span)
             change = times.first(after: now - span).map { $0 + span }
-        } else if pairs[index].sliding[number] != nil {
+        } else if test.slidingSpan != nil {
             pairs[index].sliding[number]?.advance(to: now)
             guard let sliding = pairs[index].sliding[number] else { return }
             change = sliding.nextLoss
@@ -1213,19 +1204,11 @@ package struct ConditionBoard: Sendable {
 
     // MARK: Names
 
-    /// The conditions that may be about a source, or about one of its series, in their order.
-    private func candidates(of source: String, series: String?) -> [Int] {
-        let named = conditionsByName[Board.Name(source)] ?? []
-        let ofSeries = series.flatMap { $0 == source ? nil : conditionsByName[Board.Name($0)] } ?? []
-        if named.isEmpty, ofSeries.isEmpty { return wideConditions }
-        return (named + ofSeries + wideConditions).sorted()
-    }
-
     private mutating func source(named name: String) -> Int? {
         if let index = sourcesByName[Board.Name(name)] { return index }
         guard let index = addSource(name) else { return nil }
         sourcesByName[Board.Name(name)] = index
-        for number in candidates(of: name, series: nil) where conditions[number].isOfSources {
+        for number in subjects.candidates(of: name, series: nil) where conditions[number].isOfSources {
             guard conditions[number].subject.scope != .agent, conditions[number].isAbout(source: name) else { continue }
             if let pair = add(number, name, source: index, series: nil) { sources[index].pairs.append(pair) }
         }
@@ -1236,7 +1219,7 @@ package struct ConditionBoard: Sendable {
         if let index = agentsByName[Board.Name(name)] { return index }
         guard let index = addSource(name) else { return nil }
         agentsByName[Board.Name(name)] = index
-        for number in wideConditions where conditions[number].subject.scope == .agent {
+        for number in subjects.wide where conditions[number].subject.scope == .agent {
             guard conditions[number].subject.pattern?.matches(name) ?? true else { continue }
             if let pair = add(number, name, source: index, series: nil) { sources[index].pairs.append(pair) }
         }
@@ -1260,7 +1243,7 @@ package struct ConditionBoard: Sendable {
     private mutating func series(named name: String, of source: Int) -> Int? {
         if let index = seriesByName[Board.Name(name)] { return index < 0 ? nil : index }
         let sourceName = sources[source].name
-        let about = candidates(of: sourceName, series: name).filter {
+        let about = subjects.candidates(of: sourceName, series: name).filter {
             !conditions[$0].isOfSources && conditions[$0].isAbout(series: name, of: sourceName)
         }
         guard seriesByName.count < Self.mostNames else {
@@ -1286,13 +1269,9 @@ package struct ConditionBoard: Sendable {
 
     private mutating func add(_ number: Int, _ name: String, source: Int, series: Int?) -> Int? {
         let tests = conditions[number].allTests
-        let sliding: [SlidingValues?] = tests.map { test in
-            switch test.measure {
-            case .over(_, let span), .errors(let span): SlidingValues(of: span)
-            default: nil
-            }
-        }
-        let size = 1 + 10 * sliding.count { $0 != nil }
+        let spans = tests.map(\.slidingSpan)
+        let count = spans.count { $0 != nil }
+        let size = 1 + 10 * count
         guard room + size <= Self.mostPairs else {
             refused += 1
             groups[number].isCut = true
@@ -1303,7 +1282,8 @@ package struct ConditionBoard: Sendable {
         pairs.append(
             Pair(
                 condition: number, name: name, source: source, series: series, begun: clock,
-                readings: tests.map { _ in Reading() }, sliding: sliding))
+                readings: tests.map { _ in Reading() },
+                sliding: count == 0 ? [] : spans.map { $0.map { SlidingValues(of: $0) } }))
         members[number].append(index)
         groups[number].sources.insert(source)
         judge(index)

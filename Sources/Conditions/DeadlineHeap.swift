@@ -1,10 +1,13 @@
 internal import Reactor
 
-/// Deadlines, the earliest first: a binary heap. Those that no longer count are left in it, and ignored when due.
+/// Deadlines, the earliest first, of those at the same time the one with the least number: a binary heap. Those that no longer
+/// count are left in it, and ignored when due.
 struct DeadlineHeap: Sendable {
     struct Entry: Sendable {
         var time: Timestamp
         var id: Int
+
+        fileprivate func isBefore(_ other: Entry) -> Bool { (time, id) < (other.time, other.id) }
     }
 
     private var heap: [Entry] = []
@@ -17,7 +20,7 @@ struct DeadlineHeap: Sendable {
     mutating func insert(_ time: Timestamp, _ id: Int) {
         heap.append(Entry(time: time, id: id))
         var index = heap.count - 1
-        while index > 0, case let parent = (index - 1) / 2, heap[index].time < heap[parent].time {
+        while index > 0, case let parent = (index - 1) / 2, heap[index].isBefore(heap[parent]) {
             heap.swapAt(index, parent)
             index = parent
         }
@@ -33,7 +36,7 @@ struct DeadlineHeap: Sendable {
         while true {
             var least = index
             for child in [2 * index + 1, 2 * index + 2] where child < heap.count {
-                if heap[child].time < heap[least].time { least = child }
+                if heap[child].isBefore(heap[least]) { least = child }
             }
             guard least != index else { return first }
             heap.swapAt(index, least)

@@ -77,7 +77,7 @@ struct Pair: Sendable {
     var begun: Timestamp?
     /// Of each test, then of that behind `until`.
     var readings: [Reading]
-    /// The values of tests that look at the last time; nil for the others.
+    /// The values of each test that looks at the last time; nil for the others, empty if there is none.
     var sliding: [SlidingValues?]
     var phase = Phase.ok
     /// The newest verdict on all tests, and on that behind `until`.
@@ -149,6 +149,14 @@ extension Condition {
 }
 
 extension ConditionTest {
+    /// The time of which it needs all values or requests; nil for none.
+    var slidingSpan: Duration? {
+        switch measure {
+        case .over(_, let span), .errors(let span): span
+        default: nil
+        }
+    }
+
     /// The limits of a test on the value of an event, on one side of which it comes to the same; nil for any other test.
     var limits: [Double]? {
         switch kind {

@@ -20,6 +20,9 @@ enum Phase: Sendable, Equatable {
         }
     }
 
+    /// Whether the tests hold, but not yet for long enough.
+    var isPending: Bool { if case .pending = self { true } else { false } }
+
     /// Since when the tests hold; nil while they do not.
     var since: Timestamp? {
         switch self {

@@ -30,9 +30,13 @@ struct AlertStage: ~Copyable {
     private var next = 1
     /// When the agent next writes of itself, as each does every ten seconds; nil for never.
     private var sampled: Double?
+    /// The agent of a fleet that all happens at, and the number of its lines.
+    private let agent: String?
+    private var member: (id: MemberID, lines: Int)?
 
-    init(_ rules: [AlertRule], sources: [SourceDescription]) {
-        described = sources
+    /// - Parameter agent: nil for no fleet.
+    init(_ rules: [AlertRule], sources: [SourceDescription], agent: String? = nil) {
+        (described, self.agent) = (sources, agent)
         begin()
         state.setWatcher(book(rules, from: wall), from: 1, at: moment)
     }
@@ -50,7 +54,15 @@ struct AlertStage: ~Copyable {
     private mutating func begin() {
         starts[run] = wall
         sourcesOfRun[run] = described
-        for description in described { sources[description.name] = state.register(description, at: wall) }
+        member = agent.map { (state.join($0, at: moment), 0) }
+        for description in described {
+            if let member {
+                sources[description.name] =
+                    state.register(description, of: member.id, since: wall, at: moment)?.source
+            } else {
+                sources[description.name] = state.register(description, at: wall)
+            }
+        }
     }
 
     private func book(_ rules: [AlertRule], from start: Timestamp?) -> AlertBook {
@@ -74,7 +86,13 @@ struct AlertStage: ~Copyable {
             sampled = nil
             pass(to: max(seconds, sample))
             let own = state.ownSource(at: wall)
-            publish(Event(time: wall, source: own, body: .memory(MemorySample(resident: 1, peak: 1, privateBytes: 1))))
+            let memory = MemorySample(resident: 1, peak: 1, privateBytes: 1)
+            _ = state.publish(EventBatch([Event(time: wall, source: own, body: .memory(memory))]), at: moment)
+            record()
+            // So does an agent of a fleet, whose windows end by its clock.
+            if agent != nil, let source = sources["a"] {
+                publish(Event(time: wall, source: source, body: .memory(memory)))
+            }
             sampled = sample + 10
         }
         while let due = state.watcher?.nextDeadline,
@@ -92,7 +110,18 @@ struct AlertStage: ~Copyable {
     }
 
     mutating func publish(_ events: Event...) {
-        _ = state.publish(EventBatch(events), at: moment)
+        var batch = EventBatch()
+        for event in events {
+            if let member {
+                var origin = LineOrigin(member.id, LineID("o", member.lines + 1))
+                origin.clock = wall
+                batch.add(event, from: origin)
+                self.member?.lines += 1
+            } else {
+                batch.add(event)
+            }
+        }
+        _ = state.publish(batch, at: moment)
         record()
     }
 

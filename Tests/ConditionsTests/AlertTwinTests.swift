@@ -84,15 +84,26 @@ import Testing
         }
     }
 
-    static let lines = [
-        "one: a > 5", "two: a > 5 for 7s until < 3 for 4s", "three: any a/* > 6", "four: all a/* > 2 for 3s",
-        "five: p status != 200 for 2s", "six: p errors over 40s > 50%", "seven: a mean over 20s > 4 and value > 3",
-        "eight: a/x silent 15s", "nine: p fails for 5s", "ten: a last > 4", "eleven: p p50 over 30s > 20ms",
-        "twelve: a count over 20s > 3", "thirteen: p silent 20s", #"fourteen: a /state = "on" for 3s"#,
-    ]
+    static let lines = lines("")
+
+    /// - Parameter prefix: the agent of a fleet, with its dot.
+    private static func lines(_ prefix: String) -> [String] {
+        let (a, p) = ("\(prefix)a", "\(prefix)p")
+        return [
+            "one: \(a) > 5", "two: \(a) > 5 for 7s until < 3 for 4s", "three: any \(a)/* > 6",
+            "four: all \(a)/* > 2 for 3s", "five: \(p) status != 200 for 2s", "six: \(p) errors over 40s > 50%",
+            "seven: \(a) mean over 20s > 4 and value > 3", "eight: \(a)/x silent 15s", "nine: \(p) fails for 5s",
+            "ten: \(a) last > 4", "eleven: \(p) p50 over 30s > 20ms", "twelve: \(a) count over 20s > 3",
+            "thirteen: \(p) silent 20s", #"fourteen: \#(a) /state = "on" for 3s"#,
+        ]
+    }
 
     /// Random lines of two sources for some time.
-    static func play(_ stage: inout AlertStage, _ random: inout SeededGenerator, steps: Int) {
+    ///
+    /// - Parameter setsClock: whether the clock steps and the machine sleeps now and then.
+    static func play(
+        _ stage: inout AlertStage, _ random: inout SeededGenerator, steps: Int, setsClock: Bool = true
+    ) {
         stage.sample()
         var second = stage.seconds
         for _ in 0..<steps {
@@ -105,10 +116,31 @@ import Testing
             case 8, 9:
                 let status = [200, 200, 500, 304][Int(random.next() % 4)]
                 stage.answer("p", at: second, status: status, ms: Double(random.next() % 40))
-            case 10: stage.setClock(by: .microseconds(Int(random.next() % 100_000_000) - 50_000_000))
-            case 11: stage.setClock(slept: .microseconds(Int(random.next() % 100_000_000)))
+            case 10 where setsClock: stage.setClock(by: .microseconds(Int(random.next() % 100_000_000) - 50_000_000))
+            case 11 where setsClock: stage.setClock(slept: .microseconds(Int(random.next() % 100_000_000)))
             default: stage.pass(to: second)
             }
+        }
+    }
+
+    @Test func aFleetHasTheAlertsThatItsAgentHas() throws {
+        for round in 0..<LongRun.rounds(short: 30, long: 2_000) {
+            let told = try ["", "web1."].map { prefix in
+                var random = SeededGenerator(seed: UInt64(11_100 + round))
+                let rules = try Self.lines(prefix).map { try AlertStage.rule($0) }
+                var stage = AlertStage(rules, sources: Self.sources, agent: prefix.isEmpty ? nil : "web1")
+                Self.play(&stage, &random, steps: 80, setsClock: false)
+                // The windows of an agent end with the line behind their end.
+                for second in [4.0, 5] { stage.pass(to: (stage.seconds / 10).rounded(.up) * 10 + second) }
+                // Silence is of what a connection brings.
+                return stage.alerts.filter { $0.condition != "eight" && $0.condition != "thirteen" }.map {
+                    "\($0.condition) \(AlertStage.text($0, start: AlertStage.start))"
+                        .replacing("\(prefix)a", with: "a").replacing("\(prefix)p", with: "p")
+                }
+            }
+            #expect(!told[0].isEmpty)
+            let differences = told[1].difference(from: told[0]).map { "\($0)" }
+            #expect(differences.isEmpty, "seed \(11_100 + round)")
         }
     }
 

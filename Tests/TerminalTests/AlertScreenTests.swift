@@ -59,6 +59,12 @@ extension FeedScript {
         #expect(!script.lines().contains { $0.utf8.contains(UInt8(ascii: "!")) || $0.hasPrefix(" ✕") })
     }
 
+    @Test func saysThatMoreFireThanThereIsRoomFor() {
+        var script = FeedScript.firing()
+        script.alert(String(repeating: "x", count: Board.longestName + 1), value: 1)
+        #expect(script.lines()[1].hasPrefix(" ✕ 3+ alerts"))
+    }
+
     @Test func aKeyShowsOnlyWhatFires() {
         var script = FeedScript.firing()
         #expect(script.lines().count > 12 && (script.lines().last ?? "").contains("! alerts"))

@@ -38,11 +38,16 @@ def browser():
         browser.close()
 
 
+def origin(url):
+    return "{0.scheme}://{0.netloc}".format(urlsplit(url))
+
+
 class Watch:
     """What pages of a test did that they must not: errors, violations of the policy, requests to elsewhere."""
 
-    def __init__(self, origins):
-        self.origins = set(origins)
+    def __init__(self, places):
+        """Places: addresses, or what has one: `Agent`."""
+        self.places = {origin(getattr(place, "url", place)): place for place in places}
         self.faults = []
         self.requests = []
         # Parts of messages of the console that a test expects.
@@ -58,16 +63,20 @@ class Watch:
         page.on("crash", lambda: self.faults.append("the page crashed"))
 
     def _note_message(self, message):
-        # Screens and icons are fetched when there is time, which may be when a test has ended its agent or server.
-        if GONE.search(message.text) and message.location["url"].endswith((".mjs", ".css", "/favicon.ico", "/icon.svg")):
+        # Screens and icons are fetched when there is time, and a feed anew, which may be when a test has ended its agent or server.
+        url = message.location["url"]
+        if GONE.search(message.text) and (url.endswith((".mjs", ".css", "/favicon.ico", "/icon.svg")) or self._has_ended(url)):
             return
         if message.type in ("error", "warning") and not any(part in message.text for part in self.expected):
             self.faults.append(f"{message.type} in the console: {message.text} at {message.location}")
 
+    def _has_ended(self, url):
+        process = getattr(self.places.get(origin(url)), "process", None)
+        return process is not None and process.poll() is not None
+
     def _note_request(self, request):
         self.requests.append(request.url)
-        parts = urlsplit(request.url)
-        if parts.scheme not in ("data", "blob") and f"{parts.scheme}://{parts.netloc}" not in self.origins:
+        if urlsplit(request.url).scheme not in ("data", "blob") and origin(request.url) not in self.places:
             self.faults.append(f"a request to elsewhere: {request.url}")
 
     def check(self):
@@ -80,10 +89,9 @@ def open_context(browser):
     opened = []
 
     def open_one(*places, script=None, **options):
-        origins = [f"{place.scheme}://{place.netloc}" for place in (urlsplit(getattr(p, "url", p)) for p in places)]
         context = browser.new_context(**{"viewport": DESKTOP, "reduced_motion": "reduce", "locale": "en-GB", **options})
         context.set_default_timeout(10_000)
-        context.watch = Watch(origins)
+        context.watch = Watch(places)
         context.watch.follow(context)
         if script:
             context.add_init_script(script)

@@ -863,8 +863,12 @@ package actor EventStore {
     /// Returns for how many series the next condition fires; nil at the end. A condition may come again if it was configured
     /// meanwhile.
     package func nextAlertCount(_ walk: inout FeedWalk) -> AlertCount? {
-        walk.run == identity.run
-            ? state.tables.nextAlertCount(&walk, own: isRelay ? nil : state.watcher?.conditions ?? []) : nil
+        guard walk.run == identity.run else { return nil }
+        let own = isRelay ? nil : state.watcher?.conditions ?? []
+        let position = walk.position
+        var count = state.tables.nextAlertCount(&walk, own: own)
+        if let own, position < own.count { count?.pending = state.watcher?.pendingCount(position) }
+        return count
     }
 
     /// Returns the next agent of a fleet; nil at the end.

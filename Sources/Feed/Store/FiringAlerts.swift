@@ -119,6 +119,8 @@ package struct AlertCount: Sendable, Equatable {
     package let agent: String?
     package let condition: String
     package let firing: Int
+    /// For how many its tests hold, but not yet for long enough; nil if it is not our own: no line tells.
+    package internal(set) var pending: Int?
 }
 
 /// An alert that fires.

@@ -5,6 +5,8 @@ package import Reactor
 package protocol LineWatcher: Sendable {
     /// The names of the conditions, each once.
     var conditions: [String] { get }
+    /// For how many series, sources or sets a condition's tests hold, but not yet for long enough.
+    func pendingCount(_ condition: Int) -> Int
     /// Whether data of a source may change anything. Lines of other kinds come in any case.
     mutating func isAbout(source: String) -> Bool
     /// The state of a source as it is described now.

@@ -40,8 +40,8 @@ export function linesText({ agent, evidence: { run, from, to, worst = 0 } }, hel
     return agent === null ? text : `${text} of ${agent}`
 }
 
-/** How many fire: `3 alerts`. */
-export const alertCount = count => count === 1 ? "1 alert" : `${count} alerts`
+/** How many fire: `3 alerts`; `10000+ alerts` where some found no room. */
+const alertCount = ({ count, refused }) => refused > 0 ? `${count}+ alerts` : count === 1 ? "1 alert" : `${count} alerts`
 
 /** Where values meet a limit, `[from, until]` each. */
 export function zones({ op, value, upper }) {
@@ -82,7 +82,7 @@ export function createAlerts(context) {
         if (counted.board === board && counted.changes === changes) return counted.summary
         const worst = [...board.alerts.all].reduce((least, alert) => Math.min(least, severities.indexOf(severityOf(alert))), Infinity)
         const severity = severities[worst]
-        counted = { board, changes, summary: count === 0 ? null : { severity, text: `${signs[severity]} ${alertCount(count)}` } }
+        counted = { board, changes, summary: count === 0 ? null : { severity, text: `${signs[severity]} ${alertCount(board.alerts)}` } }
         return counted.summary
     }
 

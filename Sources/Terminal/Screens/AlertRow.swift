@@ -94,7 +94,11 @@ struct AlertRow: Sendable, Equatable {
     }
 
     /// How many fire: `3 alerts`.
-    static func count(_ count: Int) -> String { count == 1 ? "1 alert" : "\(count) alerts" }
+    static func count(_ alerts: BoardAlerts) -> String {
+        // Some found no room.
+        if alerts.refused > 0 { return "\(alerts.count)+ alerts" }
+        return alerts.count == 1 ? "1 alert" : "\(alerts.count) alerts"
+    }
 }
 
 extension Board {

@@ -236,7 +236,7 @@ struct Painter {
     /// How many alerts fire; nil when none does.
     var firing: Piece? {
         guard let worst = order.worst else { return nil }
-        return ("\(worst.mark) \(AlertRow.count(board.alerts.count))", style(worst).with(.bold))
+        return ("\(worst.mark) \(AlertRow.count(board.alerts))", style(worst).with(.bold))
     }
 
     func trouble(of source: BoardSource) -> SourceRow {

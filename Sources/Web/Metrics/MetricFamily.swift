@@ -103,7 +103,8 @@ struct MetricFamily {
     // MARK: Alerts
 
     static let alerts = MetricFamily(
-        "catwatch_alerts", help: "For how many series, sources or sets of series an alert's condition is met.")
+        "catwatch_alerts",
+        help: "For how many series, sources or sets of series an alert's condition is met, or is pending.")
     static let alertStart = MetricFamily(
         "catwatch_alert_start_time_seconds", unit: "seconds",
         help: "Since when the condition of an alert that fires is met, since the Unix epoch.")

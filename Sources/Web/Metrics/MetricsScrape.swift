@@ -394,13 +394,16 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         tellHead(.alerts, &writer)
         guard let count = store.nextAlertCount(&walk) else { return false }
         guard hasRoom else { return true }
-        let start = writer
-        writer.begin(.alerts)
-        if let agent = count.agent { writer.label("agent", agent) }
-        writer.label("condition", count.condition)
-        writer.label("state", own: "firing")
-        // Conditions may have been configured meanwhile.
-        if admit(&writer, from: start, mayRepeat: true) { writer.value(count.firing) }
+        for (state, number) in [("firing" as StaticString, count.firing), ("pending", count.pending)] {
+            guard let number else { continue }
+            let start = writer
+            writer.begin(.alerts)
+            if let agent = count.agent { writer.label("agent", agent) }
+            writer.label("condition", count.condition)
+            writer.label("state", own: state)
+            // Conditions may have been configured meanwhile.
+            if admit(&writer, from: start, mayRepeat: true) { writer.value(number) }
+        }
         return true
     }
 

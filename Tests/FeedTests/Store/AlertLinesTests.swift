@@ -269,6 +269,7 @@ import Testing
         let nextDeadline: Timestamp? = nil
         let refused = 0
 
+        func pendingCount(_ condition: Int) -> Int { 0 }
         func isAbout(source: String) -> Bool { true }
         func describe(_ status: SourceStatus) {}
         mutating func retire(source: String) {

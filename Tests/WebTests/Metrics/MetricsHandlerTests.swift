@@ -275,7 +275,8 @@ import Testing
             let book = AlertBook(rules, run: "r1", interval: .seconds(10), from: MetricsStage.start)
             await stage.store.setWatcher(book, from: 1)
             func conditions() throws -> [String] {
-                try stage.scrape().family("catwatch_alerts").map { $0.replacing(",state=\"firing\"", with: "") }
+                try stage.scrape().family("catwatch_alerts").filter { $0.contains("firing") }
+                    .map { $0.replacing(",state=\"firing\"", with: "") }
             }
             let names = [#"{condition="hot"}"#, #"{condition="a \"b\""}"#, #"{condition="idle"}"#]
             #expect(try conditions() == names.map { "\($0) 0" })
@@ -301,6 +302,45 @@ import Testing
             next.replace(old, kept: [])
             await stage.store.setWatcher(next, from: await stage.store.nextSequence)
             #expect(try conditions() == ["\(names[1]) 1", "\(names[2]) 0"])
+        }
+    }
+
+    @Test func tellsForHowManySeriesEachConditionIsPending() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop)
+            let rooms = await stage.register("rooms")
+            let (hot, any) = (try Condition("hot: rooms/* > 5 for 1m"), try Condition("some: any rooms/* > 5 for 1m"))
+            let (left, right) = (try Condition("rooms/* > 7 for 1m"), try Condition("rooms/* < 6 for 1m"))
+            let rules = [("hot", [hot]), ("some", [any]), ("odd", [left, right])].map { name, conditions in
+                AlertRule(name: name, conditions: conditions, severity: nil, note: nil, reminder: nil)
+            }
+            await stage.store.setWatcher(
+                AlertBook(rules, run: "r1", interval: .seconds(10), from: MetricsStage.start), from: 1)
+            /// Of each condition, how many fire and how many are pending.
+            func counts() throws -> [String: [String]] {
+                let samples = try stage.scrape().family("catwatch_alerts")
+                return Dictionary(
+                    grouping: samples.map { $0.split(separator: "\"").map(String.init) }, by: { $0[1] }
+                ).mapValues { samples in samples.map { "\($0[3])\($0[4].dropFirst())" } }
+            }
+            for (key, value) in [("a", 7.0), ("b", 8), ("c", 1)] {
+                await stage.publish(value, key: Array(key.utf8), from: rooms)
+            }
+            try await loop.sleep(for: .seconds(2))
+            #expect(
+                try counts() == [
+                    "hot": ["firing 0", "pending 2"], "some": ["firing 0", "pending 1"],
+                    "odd": ["firing 0", "pending 2"],
+                ])
+            await stage.publish(1, key: Array("a".utf8), from: rooms)
+            #expect(try counts()["hot"] == ["firing 0", "pending 1"] && counts()["odd"] == ["firing 0", "pending 3"])
+            try await loop.sleep(for: .seconds(70))
+            await stage.publish(8, key: Array("b".utf8), from: rooms)
+            #expect(
+                try counts() == [
+                    "hot": ["firing 1", "pending 0"], "some": ["firing 1", "pending 0"],
+                    "odd": ["firing 3", "pending 0"],
+                ])
         }
     }
 
