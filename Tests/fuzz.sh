@@ -29,7 +29,7 @@ for line in '{"since":41,"run":"ab"}' '{"replay":false}' '{"types":["latency"],"
     number=$((number + 1))
     printf '\x01\x00%s' "$line" >"$corpus/request-$number"
 done
-.build/release/catwatch --demo -n 3 -i 1 -d 3s 2>/dev/null | while IFS= read -r line; do
+.build/release/catwatch --demo -n 3 -i 1 -d 3s --alert 'a: fact ms > 0' --alert 'b: fact text contains "cat"' 2>/dev/null | while IFS= read -r line; do
     number=$((number + 1))
     printf '\x00\x00%s' "$line" >"$corpus/line-$number"
     printf '\x02\x08%s\n' "$line" >"$corpus/split-$number"
@@ -65,6 +65,15 @@ done
 for line in 'hot: rooms/"a b" > 1e3 and ms not in 1s..2s for 2m until < 800 for 1s' 'all s = 1' 'any s/* text contains "\\u00e9"' \
     's p95 over 1m > 3%' 'errors over 5m > 5%' '/a~1b/0 != null' 'agent * silent 30s' 'count over 1h >= 2'; do
     add 0e 00 "$line\n$head,\"value\":1,\"data\":{\"a/b\":[2]}}"
+done
+about='"source":"s","about":"s/k","condition":"hot","id":"1","at":"2026-01-02T03:04:05Z","since":"2026-01-02T03:04:05Z","test":"> 5"'
+alert='{"seq":7,"time":"2026-01-02T03:04:06Z","type":"alert",'$about',"evidence":{"run":"r","from":1,"to":6}'
+add 00 00 "$alert"',"state":"resolved","value":-1.5e300,"op":"outside","threshold":1,"threshold_to":2,"down_s":1.5,"reason":"changed"}'
+add 00 00 '{"seq":8,"time":"2026-01-02T03:04:06Z","type":"clock","source":"catwatch","step_s":-3600.5,"slept_s":7}'
+hello='"format":1,"filtered":false,"interval_s":10,"history_s":120,"first_seq":1,"next_seq":1,"host":{"name":"h"}'
+hello='{"type":"hello","time":"2026-01-02T03:04:05Z",'$hello',"app":{"name":"catwatch","version":"1"},"run":'
+for line in 'hot: s > 1 for 5s until < 0' 'any s/* > 9' 's mean over 1m > 1' 's silent 9s'; do
+    add 0f 00 "$line"'\n'"$hello"'"r"}\n'"$head"',"value":2}\n'"$alert"',"state":"firing"}\n'"$hello"'"q"}\n'"$head"',"value":-1}'
 done
 for file in examples/*.jsonc; do
     number=$((number + 1))

@@ -15,11 +15,11 @@ package_packages=(binutils dpkg-dev)
 fleet_packages=(nats-server openssl python3)
 # Python for the checks of the lines and for httpbin; nginx as a server that is not ours; what ships and reads the feed (jq, lnav,
 # miller, nodejs, rsyslog); what scrapes it (prometheus, with promtool); what shows the page and what may stand in front of it
-# (chromium, caddy); what it is published to; what looks at the package and makes an empty system for it (uidmap for who is not root); the rest to look
-# from outside.
+# (chromium, caddy); what it is published to; what looks at the package and makes an empty system for it (uidmap for who is not root); what sets the clock
+# of a program (faketime); the rest to look from outside.
 test_packages=(
     "${fleet_packages[@]}" python3-venv nginx-light curl jq lnav miller nodejs rsyslog lintian mmdebstrap uidmap procps shellcheck
-    strace tmux chromium caddy prometheus sqlite3
+    strace faketime tmux chromium caddy prometheus sqlite3
 )
 # The peers that catwatch-bench measures itself against.
 bench_packages=(collectd-core hyperfine jq libyajl2 nats-server nginx-light redis-server wrk)
@@ -83,7 +83,7 @@ elsewhere() {
     for package in "$@"; do
         tool=
         case $package in
-            python3 | caddy | chromium | curl | jq | lnav | nats-server | openssl | prometheus | redis-server | shellcheck | sqlite3 | strace | tmux | wrk) tool=$package ;;
+            python3 | caddy | chromium | curl | faketime | jq | lnav | nats-server | openssl | prometheus | redis-server | shellcheck | sqlite3 | strace | tmux | wrk) tool=$package ;;
             miller) tool=mlr ;;
             nodejs) tool=node ;;
             nginx-light) tool=nginx ;;

@@ -17,8 +17,8 @@ package struct AlertBook: LineWatcher {
     private var episodes: [Key: Firing] = [:]
     /// The episodes by the numbers that `reminders` has.
     private var keys: [Int: Key] = [:]
-    /// The newest episode of each that had one: since when it held, and how many before it had the same time.
-    private var newest: [Key: (since: Timestamp, count: Int)] = [:]
+    /// Since when the newest episode of each held, and how many of that time were computed, and read.
+    private var newest: [Key: (since: Timestamp, computed: Int, read: Int)] = [:]
     private var nextNumber = 0
     private var reminders = DeadlineHeap()
     /// Alerts that nobody has taken yet.
@@ -133,7 +133,9 @@ package struct AlertBook: LineWatcher {
     /// Applies the next line of the feed, or of a recording.
     package mutating func apply(_ line: Line, newest: Timestamp? = nil) {
         switch line.body {
-        case .clock(let change) where line.agent == nil: offset += change.step + change.slept
+        case .clock(let change) where line.agent == nil:
+            // As exact as times in lines, so that it does not matter where reading begins.
+            offset += .microseconds((change.step + change.slept).microseconds)
         case .peer(let peer):
             // Nobody's clock is wrong by more than a year, whatever a line says.
             if let agent = line.agent, skews.count < Self.mostNames || skews[agent] != nil {
@@ -165,10 +167,13 @@ package struct AlertBook: LineWatcher {
         return line
     }
 
-    /// Remembers which episodes there were, for the names of those that follow.
+    /// Remembers which episodes there were, for the names of those that follow: their conditions may have been others.
     private mutating func countEpisode(_ alert: Alert, _ line: Line) {
-        guard isSilent, line.agent == nil, alert.state == .firing else { return }
-        _ = count(Key(condition: Board.Name(alert.condition), about: Board.Name(alert.about)), since: alert.since)
+        guard line.agent == nil, alert.state == .firing else { return }
+        let key = Key(condition: Board.Name(alert.condition), about: Board.Name(alert.about))
+        var known = episodes(of: key, since: alert.since)
+        known.read += 1
+        newest[key] = known
     }
 
     /// When a line counts; nil if it says nothing of the time. An event of our own is at most a window ahead of the clock.
@@ -196,7 +201,7 @@ package struct AlertBook: LineWatcher {
     private mutating func pass(to time: Timestamp) {
         passing = time
         while let next = [board.nextDeadline, reminders.earliest].compactMap({ $0 }).min(), next <= time {
-            board.advance(to: next)
+            board.meetDeadlines(until: next)
             collect()
             while let reminder = reminders.pop(at: next) { remind(reminder.id, at: reminder.time) }
         }
@@ -278,17 +283,18 @@ package struct AlertBook: LineWatcher {
 
     /// The name of an episode: the same whenever it is computed, so that one whose line was lost keeps it.
     private mutating func id(for key: Key, since: Timestamp) -> String {
-        let count = count(key, since: since)
+        var known = episodes(of: key, since: since)
+        let count = max(known.computed, known.read)
+        known.computed = count + 1
+        newest[key] = known
         return Alert.digest(
             "\(key.condition.text)\u{0}\(key.about.text)\u{0}\(since.microseconds)\u{0}\(count)".utf8)
     }
 
     /// How many episodes with the same time came just before: events of one time may begin several.
-    private mutating func count(_ key: Key, since: Timestamp) -> Int {
+    private mutating func episodes(of key: Key, since: Timestamp) -> (since: Timestamp, computed: Int, read: Int) {
         if newest.count >= Self.mostNames { newest = [:] }
-        let count = newest[key].flatMap { $0.since == since ? $0.count + 1 : nil } ?? 0
-        newest[key] = (since, count)
-        return count
+        return newest[key].flatMap { $0.since == since ? $0 : nil } ?? (since, 0, 0)
     }
 
     private mutating func resolve(_ key: Key, _ last: Alert, at time: Timestamp, _ reason: Alert.Reason) {
@@ -333,16 +339,11 @@ package struct AlertBook: LineWatcher {
 
     // MARK: Restart and reload
 
-    /// Applies a line of an earlier run. The states follow, but nobody is told.
-    package mutating func applyPast(_ line: Line) {
+    /// Applies a line from before those that count. The states follow, but nobody is told.
+    mutating func applyPast(_ line: Line) {
         isSilent = true
-        defer { isSilent = false }
-        switch line.body {
-        // The lines of the next run go on from those of the last.
-        case .hello, .bye, .refusal: return
-        case .stats(let stats): list(stats)
-        default: apply(line)
-        }
+        apply(line)
+        isSilent = false
     }
 
     /// Goes on after the lines of earlier runs with the alerts that fire.

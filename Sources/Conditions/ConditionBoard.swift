@@ -176,29 +176,36 @@ package struct ConditionBoard: Sendable {
     /// Lets time pass up to `time`; changes what is due.
     package mutating func advance(to time: Timestamp) {
         if clock == nil { beginTime(at: time) }
-        guard isJudging else {
-            clock = max(now, time)
-            return
-        }
+        meetDeadlines(until: time)
+        clock = max(now, time)
+    }
+
+    /// Changes what is due by `time`. That moves the clock only as far as something changes: an event that comes later may be
+    /// older, and whoever reads the lines again knows no other times than theirs.
+    mutating func meetDeadlines(until time: Timestamp) {
+        guard isJudging else { return }
         while let due = deadlines.pop(at: time) {
-            clock = max(now, due.time)
             let (index, kind) = due.id.quotientAndRemainder(dividingBy: 3)
+            let before = (clock: clock, turns: turns?.count)
             switch kind {
             case 0 where pairs[index].scheduled == due.time:
+                clock = max(now, due.time)
                 pairs[index].scheduled = nil
                 judge(index)
                 if conditions[pairs[index].condition].isOfSet { judgeSet(pairs[index].condition) }
             case 1 where groups[index].scheduled == due.time:
+                clock = max(now, due.time)
                 groups[index].scheduled = nil
                 let quiet = quiet(of: index) ?? now
                 if quiet > now { scheduleSet(index, at: quiet) } else { judgeSet(index) }
+                if turns?.count == before.turns { clock = before.clock }
             case 2 where sources[index].scheduled == due.time:
+                clock = max(now, due.time)
                 sources[index].scheduled = nil
                 checkLateness(of: index)
             default: break
             }
         }
-        clock = max(now, time)
     }
 
     /// Begins to judge, by what is known now.
@@ -329,6 +336,8 @@ package struct ConditionBoard: Sendable {
     }
 
     private static let flawTime = Duration.seconds(61)
+
+    private func isFlawed(_ source: Int) -> Bool { sources[source].flawed.map { now <= $0 + Self.flawTime } ?? false }
 
     /// The answer of a source seems complete; the line of a page may follow that says otherwise.
     private mutating func completeAnswer(of source: Int) {
@@ -551,13 +560,15 @@ package struct ConditionBoard: Sendable {
     /// A complete answer no longer has a series: nothing is true of it any more.
     private mutating func remove(_ name: String) {
         guard let index = seriesByName[Board.Name(name)], index >= 0 else { return }
-        for pair in series[index].pairs {
-            for number in pairs[pair].readings.indices where pairs[pair].readings[number].time != nil {
-                pairs[pair].readings[number].verdict = .unknown(.missing)
-            }
-            pairs[pair].isGone = true
-            judge(pair)
+        for pair in series[index].pairs { lose(pair) }
+    }
+
+    private mutating func lose(_ pair: Int) {
+        for number in pairs[pair].readings.indices where pairs[pair].readings[number].time != nil {
+            pairs[pair].readings[number].verdict = .unknown(.missing)
         }
+        pairs[pair].isGone = true
+        judge(pair)
     }
 
     private mutating func set(
@@ -802,13 +813,16 @@ package struct ConditionBoard: Sendable {
     /// Describes a source as it is now.
     package mutating func describe(_ status: SourceStatus) {
         guard let index = source(named: status.source) else { return }
-        let isNew = sources[index].isRetired
+        let isNew = sources[index].isRetired || !sources[index].isListed
+        let isBack = sources[index].isRetired
         sources[index].isRetired = false
-        if isNew {
+        if isBack {
             sources[index].heard = now
             for pair in sources[index].pairs { pairs[pair].isGone = false }
         }
         list(status)
+        // An agent describes what it watches more often than its feed tells: that must not put off when a set is judged.
+        guard isNew else { return }
         for number in subjects.candidates(of: status.source, series: nil) where conditions[number].isOfSet {
             change(set: number)
         }
@@ -825,10 +839,7 @@ package struct ConditionBoard: Sendable {
         for number in sources[index].series {
             (series[number].heard, series[number].newest, series[number].window) = (nil, nil, nil)
         }
-        for pair in sources[index].pairs + sources[index].series.flatMap({ series[$0].pairs }) {
-            pairs[pair].isGone = true
-            judge(pair)
-        }
+        for pair in sources[index].pairs + sources[index].series.flatMap({ series[$0].pairs }) { lose(pair) }
         halfRead[index] = nil
         changeSets()
     }
@@ -1167,7 +1178,7 @@ package struct ConditionBoard: Sendable {
     /// Why not all that a set is about may be known; nil if it is.
     private func doubt(of number: Int) -> Doubt? {
         if groups[number].isCut { return .tooMany }
-        if groups[number].sources.contains(where: { sources[$0].flawed != nil }) { return .leftOut }
+        if groups[number].sources.contains(where: { isFlawed($0) }) { return .leftOut }
         return isUnanswered(number) ? .nothingYet : nil
     }
 

@@ -61,8 +61,10 @@ struct ConditionScanner {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || 0x09...0x0D ~= byte }
 
-    /// Whether it begins a comparison.
-    private static func isSign(_ byte: UInt8) -> Bool { "<>=!".utf8.contains(byte) }
+    /// Whether it begins a comparison: `<`, `=`, `>` or `!`.
+    private static func isSign(_ byte: UInt8) -> Bool {
+        UInt8(ascii: "<")...UInt8(ascii: ">") ~= byte || byte == UInt8(ascii: "!")
+    }
 
     private mutating func comparison() throws(ConditionFault) -> Comparison? {
         guard let first = byte, Self.isSign(first) else { return nil }

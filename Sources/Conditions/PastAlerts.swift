@@ -1,5 +1,5 @@
 package import Feed
-internal import Reactor
+package import Reactor
 
 /// The alerts that a recording would have produced: what an agent with these rules would have told, run after run.
 package struct PastAlerts: Sendable {
@@ -22,6 +22,8 @@ package struct PastAlerts: Sendable {
     /// The newest time by the writer's clock: events have times of their own.
     private var written: Timestamp?
     private var refusedBefore = 0
+    /// How far the clock went on within runs while no time passed.
+    package private(set) var skipped = Duration.zero
 
     // Bound: alerts that fire where a recording begins | 100,000 | the others fire anew
     private static let mostFiring = 100_000
@@ -62,6 +64,9 @@ package struct PastAlerts: Sendable {
             }
         case .bye, .refusal: return
         case .kept(let kept): recall(kept.line, relayed.line)
+        case .clock(let change) where relayed.line.agent == nil:
+            skipped += max(.zero, change.step + change.slept)
+            applyNumbered(line)
         default: applyNumbered(line)
         }
     }
@@ -94,8 +99,7 @@ package struct PastAlerts: Sendable {
         sieve.interrupt()
         let old = book
         refusedBefore += old.refused
-        book = AlertBook(rules, run: hello.run, interval: hello.interval, from: nil)
-        book.adopt(ended: old, at: start(of: hello, time))
+        book = book(of: hello.run, interval: hello.interval, at: start(of: hello, time))
         next?.firing = old.firing
     }
 
@@ -112,6 +116,15 @@ package struct PastAlerts: Sendable {
         book.resume(
             run.firing ?? [], sources: run.sources, isAll: run.isAll && !run.hello.isFleet,
             at: start(of: run.hello, time))
+    }
+
+    /// The book of a run that begins behind these lines, before `AlertBook.resume`.
+    ///
+    /// - Parameter started: when it begins.
+    package func book(of run: String, interval: Duration, at started: Timestamp) -> AlertBook {
+        var next = AlertBook(rules, run: run, interval: interval, from: nil)
+        next.adopt(ended: book, at: started)
+        return next
     }
 
     /// Removes and returns the next alert, with its source's name.

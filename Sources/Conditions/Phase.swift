@@ -46,7 +46,8 @@ enum Phase: Sendable, Equatable {
     ///   - now: not earlier than the last time.
     mutating func step(_ condition: Condition, _ verdict: Verdict, until ending: Verdict?, at now: Timestamp) {
         switch self {
-        case .ok, .pending: begin(condition, verdict, at: now)
+        // Both may hold at once.
+        case .ok, .pending: begin(condition, ending == .holds ? .doesNot : verdict, at: now)
         case .firing, .clearing: finish(condition, verdict, until: ending, at: now)
         }
     }

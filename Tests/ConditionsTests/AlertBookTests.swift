@@ -627,13 +627,119 @@ import Testing
         let old = try AlertStage.rule("hot: a > 5")
         var stage = AlertStage([old], sources: [SourceDescription(name: "a")])
         stage.value("a", at: 1, 9)
-        var past = AlertBook([old], run: "r2", interval: .seconds(10), from: nil)
-        for recorded in stage.journal { past.applyPast(recorded.line) }
+        var past = PastAlerts([old])
+        AlertStage.read(stage.recording()) { line, _ in past.apply(line) }
         var book = AlertBook([old, try AlertStage.rule("new: a > 50")], run: "r2", interval: .seconds(10), from: nil)
-        book.adopt(past)
+        book.adopt(past.book(of: "r2", interval: .seconds(10), at: stage.wall + .seconds(10)))
         let source = SourceStatus(source: "a", state: .ok, since: stage.wall)
         book.resume(stage.journal.map(\.line).filter(\.isAlert), sources: [source], at: stage.wall + .seconds(10))
         #expect(book.takeAlerts().isEmpty && book.count == 1)
+    }
+
+    @Test func nothingBeginsWhileItsEndHolds() throws {
+        var stage = try AlertStage("a > 50 until > 40", "any a > 50 until > 40")
+        for second in 1...5 { stage.value("a", at: Double(second), 60) }
+        #expect(stage.told.isEmpty)
+        var other = try AlertStage("a > 50 for 2s until ms < 10")
+        other.value("a", at: 0, 1)
+        other.answer("a", at: 1, ms: 5)
+        other.value("a", at: 2, 60)
+        other.pass(to: 10)
+        other.answer("a", at: 11, ms: 20)
+        other.pass(to: 14)
+        #expect(other.told == ["firing a at 13 since 11 = 60.0"])
+    }
+
+    @Test func whatASourceSaidBeforeItWasRemovedDoesNotCountWhenItIsBack() throws {
+        var stage = try AlertStage("a/* mean < 5")
+        stage.value("a/x", at: 1, 1)
+        stage.pass(to: 12)
+        #expect(stage.told.count == 1)
+        stage.retire("a")
+        stage.register(SourceDescription(name: "a"))
+        stage.value("a/x", at: 13, 1)
+        // A reload that changes nothing judges all.
+        stage.reload([try AlertStage.rule("a/* mean < 5")])
+        #expect(stage.told.count == 2 && stage.told[1].hasSuffix("by forgotten"))
+        stage.pass(to: 21)
+        #expect(stage.told.count == 3)
+    }
+
+    @Test func aDescriptionPutsNoSetOff() throws {
+        var stage = try AlertStage("any a > 50 for 1s")
+        stage.value("a", at: 1, 60)
+        stage.value("a", at: 1.5, 70)
+        let told = { (stage: borrowing AlertStage) in stage.told }
+        var again = try AlertStage("all a > 50")
+        again.value("a", at: 1, 60)
+        again.pass(to: 1.015)
+        again.register(SourceDescription(name: "a"))
+        again.pass(to: 2)
+        stage.pass(to: 3)
+        #expect(told(again) == ["firing a at 1.02 since 1.02 = 60.0"] && told(stage).count == 1)
+    }
+
+    @Test func aDeadlineThatTellsNothingMovesNoClock() throws {
+        var stage = try AlertStage("a fails", "any a > 50")
+        stage.value("a", at: 1, 10)
+        stage.fail("a", at: 2)
+        stage.pass(to: 2.06)
+        let late = stage.event("a", .data(Datum(value: 20)), time: stage.wall - .seconds(1))
+        stage.publish(late)
+        #expect(stage.told == ["firing a at 2 since 2 = connect", "resolved a at 2 since 2 by until"])
+    }
+
+    @Test func aClearingThatHadBegunGoesOnBehindTwoRestarts() throws {
+        var stage = try AlertStage("a > 50 until < 20 for 3s")
+        stage.value("a", at: 1, 60)
+        stage.value("a", at: 2, 10)
+        stage.restart(at: 4)
+        stage.fail("a", at: 4.5)
+        stage.restart(at: 6)
+        stage.fail("a", at: 6.5)
+        stage.recover("a", at: 7)
+        stage.value("a", at: 8, 10)
+        #expect(stage.told.map { $0.prefix { $0 != "=" } } == ["firing a at 1 since 1 ", "resolved a at 8 since 1 "])
+    }
+
+    @Test func timeGoesOnInARunBehindAStepBack() throws {
+        var stage = try AlertStage("a mean over 1s > 50")
+        for second in [1.1, 1.2] { stage.value("a", at: second, 10) }
+        stage.restart(at: 2, after: .seconds(-3_600))
+        for second in [2.1, 2.2, 2.3] { stage.value("a", at: second, 0) }
+        stage.pass(to: 5)
+        stage.restart(at: 5)
+        for second in [5.1, 5.2] { stage.value("a", at: second, 60) }
+        #expect(stage.told.count == 1 && stage.told[0].hasPrefix("firing a"))
+    }
+
+    @Test func wholeMicrosecondsAreAllThatAStepMoves() throws {
+        var book = AlertBook([try AlertStage.rule("a > 5")], run: "r", interval: .seconds(10), from: AlertStage.start)
+        for number in 1...3 {
+            let line =
+                #"{"seq":\#(number),"time":"2026-05-28T20:26:41.000000Z","type":"clock","source":"catwatch","#
+                + #""step_s":7.000000600,"slept_s":0}"#
+            book.apply(try LineDecoder.decode(Array(line.utf8)[...]))
+        }
+        let value =
+            #"{"seq":4,"time":"2026-05-28T20:27:12.000007Z","type":"a","source":"a","series":"a","value":9}"#
+        book.apply(try LineDecoder.decode(Array(value.utf8)[...]))
+        #expect(book.takeAlerts().map(\.alert.at.text) == ["2026-05-28T20:27:12.000007Z"])
+    }
+
+    @Test func whatWasLeftOutIsForgottenAfterAMinute() throws {
+        let polled = SourceDescription(name: "p", rhythm: .every(.seconds(200)))
+        var stage = try AlertStage("all * > 5", sources: [polled, SourceDescription(name: "a")])
+        stage.fail("p", at: 2)
+        stage.value("p", at: 3, 9)
+        stage.value("a", at: 4, 9)
+        stage.pass(to: 10)
+        // An error beside the data says that there is more.
+        #expect(stage.told.isEmpty)
+        stage.value("a", at: 50, 1)
+        stage.value("a", at: 101, 9)
+        stage.pass(to: 102)
+        #expect(stage.told.count == 1)
     }
 
     @Test func noSkewOfAnAgentIsTooMuch() throws {

@@ -177,10 +177,12 @@ struct AlertStage: ~Copyable {
     ///   - memory: the age of the oldest line that is read; nil for all.
     ///   - rules: the alerts from now on; nil for the same.
     ///   - sources: the sources from now on; nil for the same.
+    ///   - step: how far the clock was set while it was stopped.
     mutating func restart(
         at second: Double, losing lost: Int = 0, reading memory: Duration? = nil, _ rules: [AlertRule]? = nil,
-        sources: [SourceDescription]? = nil
+        sources: [SourceDescription]? = nil, after step: Duration = .zero
     ) {
+        self.step += step
         described = sources ?? described
         journal.removeLast(min(lost, journal.count))
         let old = (state.watcher as? AlertBook)?.rules ?? []
@@ -189,9 +191,12 @@ struct AlertStage: ~Copyable {
         state = FeedState()
         next = 1
         begin()
-        var book = book(rules ?? old, from: nil)
-        let first = memory.map { wall - $0 }
-        for recorded in journal where first.map({ recorded.line.time >= $0 }) ?? true { book.applyPast(recorded.line) }
+        var past = PastAlerts(rules ?? old)
+        Self.read(recording(from: memory.map { wall - $0 })) { line, _ in
+            past.apply(line)
+            while past.nextAlert() != nil {}
+        }
+        var book = past.book(of: run, interval: .seconds(10), at: wall)
         var newest: [[UInt8]: Line] = [:]
         var order: [[UInt8]] = []
         for recorded in journal {
@@ -243,6 +248,38 @@ struct AlertStage: ~Copyable {
             guard case .kept(let kept)? = try? LineDecoder.decode(bytes).body, case .alert(let alert) = kept.line.body
             else { return nil }
             return "\(alert.condition) \(alert.state)"
+        }
+    }
+
+    // MARK: Recordings
+
+    /// The lines of the journal from some time on, with a `hello` and `stats` for each run.
+    func recording(from time: Timestamp? = nil) -> [[UInt8]] {
+        var (lines, run): ([[UInt8]], String?) = ([], nil)
+        for recorded in journal.drop(while: { recorded in time.map { recorded.line.time < $0 } ?? false }) {
+            if recorded.run != run, let started = starts[recorded.run] {
+                run = recorded.run
+                var tables = FeedState()
+                for source in sourcesOfRun[recorded.run] ?? [] { _ = tables.register(source, at: Self.start) }
+                let identity = AgentIdentity(run: recorded.run, version: "1", started: started)
+                lines.append(
+                    ControlLine.hello(
+                        time: started, identity: identity, isFiltered: false, interval: .seconds(10),
+                        history: .seconds(120), firstSequence: recorded.line.seq ?? 1, nextSequence: 1))
+                lines.append(
+                    ControlLine.stats(time: started, asOf: 0, endpoints: [], sources: tables.tables.statuses))
+            }
+            lines.append(recorded.bytes)
+        }
+        return lines
+    }
+
+    static func read(_ lines: [[UInt8]], _ body: (RecordedLine, Line?) throws -> Void) rethrows {
+        for line in lines {
+            try line.withUnsafeBufferPointer { bytes in
+                guard let line = RecordedLine(bytes) else { return }
+                if case .other(let relayed) = line { try body(line, relayed.line) } else { try body(line, nil) }
+            }
         }
     }
 

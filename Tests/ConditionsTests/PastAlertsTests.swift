@@ -7,42 +7,9 @@ import Testing
 
 /// What a recording comes to, against what was told while it was made.
 @Suite(.limited) struct PastAlertsTests {
-    /// The lines of a stage as those of a recording, with a `hello` and `stats` for each run.
-    static func recording(_ stage: borrowing AlertStage) -> [[UInt8]] {
-        var (lines, run): ([[UInt8]], String?) = ([], nil)
-        for recorded in stage.journal {
-            if recorded.run != run, let started = stage.starts[recorded.run] {
-                run = recorded.run
-                var tables = FeedState()
-                for source in stage.sourcesOfRun[recorded.run] ?? [] {
-                    _ = tables.register(source, at: AlertStage.start)
-                }
-                let identity = AgentIdentity(run: recorded.run, version: "1", started: started)
-                lines.append(
-                    ControlLine.hello(
-                        time: started, identity: identity, isFiltered: false, interval: .seconds(10),
-                        history: .seconds(120), firstSequence: 1, nextSequence: 1))
-                lines.append(
-                    ControlLine.stats(time: started, asOf: 0, endpoints: [], sources: tables.tables.statuses))
-            }
-            lines.append(recorded.bytes)
-        }
-        return lines
-    }
-
-    static func read(_ lines: [[UInt8]], _ body: (RecordedLine, Line?) throws -> Void) rethrows {
-        for line in lines {
-            try line.withUnsafeBufferPointer { bytes in
-                if let plain = PlainLine(bytes) { return try body(.plain(plain, bytes), nil) }
-                guard let decoded = try? LineDecoder.decode(Bytes(bytes)) else { return }
-                try body(.other(RelayedLine(decoded, bytes: Bytes(bytes))), decoded)
-            }
-        }
-    }
-
     private static func compare(_ lines: [[UInt8]], _ rules: [AlertRule]) -> AlertComparison {
         var (past, comparison) = (PastAlerts(rules), AlertComparison())
-        read(lines) { line, decoded in
+        AlertStage.read(lines) { line, decoded in
             past.apply(line)
             if case .alert(let alert)? = decoded?.body { comparison.add(recorded: alert) }
             while let (_, alert) = past.nextAlert() { comparison.add(computed: alert) }
@@ -64,7 +31,7 @@ import Testing
                 stage.restart(at: stage.seconds + Double(random.next() % 60))
                 restarts += 1
             }
-            var lines = Self.recording(stage)
+            var lines = stage.recording()
             // A reader that was away for a moment gets both again.
             let last = try #require(lines.lastIndex { $0.starts(with: Array(#"{"type":"hello""#.utf8)) })
             lines.insert(contentsOf: lines[last...last + 1], at: (last + lines.count) / 2 + 1)
@@ -83,7 +50,7 @@ import Testing
         stage.restart(at: 20, sources: [AlertTwinTests.sources[0]])
         #expect(stage.alerts.map(\.reason) == [nil, nil, .forgotten])
         let rules = try ["p fails", "a > 5"].map { try AlertStage.rule($0) }
-        let comparison = Self.compare(Self.recording(stage), rules)
+        let comparison = Self.compare(stage.recording(), rules)
         #expect(comparison.differences == [])
         #expect(comparison.same == 3)
     }
@@ -100,7 +67,7 @@ import Testing
             stage.restart(at: stage.seconds + 20)
             AlertTwinTests.playCalm(&stage, &random)
             var (past, again) = (PastAlerts(rules), [Alert]())
-            Self.read(Self.recording(stage)) { line, _ in
+            AlertStage.read(stage.recording()) { line, _ in
                 past.apply(line)
                 while let (_, alert) = past.nextAlert() { again.append(alert) }
             }
@@ -115,7 +82,7 @@ import Testing
         var stage = AlertStage(rules, sources: AlertTwinTests.sources)
         stage.restart(at: 0)
         AlertTwinTests.play(&stage, &random, steps: 150)
-        let lines = Self.recording(stage)
+        let lines = stage.recording()
         let places = lines.indices.filter { lines[$0].starts(with: Array(#"{"seq""#.utf8)) && isAlert(lines[$0]) }
         #expect(places.count > 10)
         for place in places.prefix(20) {
@@ -144,7 +111,7 @@ import Testing
         stage.value("a", at: 1, 7)
         var past = PastAlerts(
             try ["a > 5", "b > 5", "a/x > 5", "typo silent 1m", "a silent 1m"].map { try AlertStage.rule($0) })
-        Self.read(Self.recording(stage)) { line, _ in past.apply(line) }
+        AlertStage.read(stage.recording()) { line, _ in past.apply(line) }
         #expect((0..<5).map { past.hasSubject($0) } == [true, false, false, false, true])
     }
 
@@ -155,7 +122,7 @@ import Testing
         stage.value("a", at: 20, 4)
         stage.value("a", at: 30, 2)
         stage.value("a", at: 40, 7)
-        let lines = Self.recording(stage)
+        let lines = stage.recording()
         let begin = try #require(lines.firstIndex { String(decoding: $0, as: UTF8.self).contains(#""value":4}"#) })
         let kept = lines[2..<begin].filter {
             isAlert($0) || String(decoding: $0, as: UTF8.self).contains(#""value":9}"#)
@@ -169,7 +136,7 @@ import Testing
         let part = [Array(hello.utf8), lines[1]] + kept.map(keptLine) + lines[begin...]
         var told: [String] = []
         var past = PastAlerts(try ["hot: a > 5 until < 3", "new: a > 3"].map { try AlertStage.rule($0) })
-        Self.read(part) { line, _ in
+        AlertStage.read(part) { line, _ in
             past.apply(line)
             while let (_, alert) = past.nextAlert() {
                 told.append("\(alert.condition) \(AlertStage.text(alert, start: AlertStage.start))")

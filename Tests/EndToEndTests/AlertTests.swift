@@ -349,6 +349,11 @@ import Testing
         try await Stage.run { try await $0.passTrial("alert_trials.py", ["kill"]) }
     }
 
+    /// Of random runs between which, and in which, the clock is set, by Tests/python/same_trials.py.
+    @Test(.enabled(if: Installation.hasPython)) func theLinesOfRealRunsGiveTheSameAlertsAgain() async throws {
+        try await Stage.run { try await $0.passTrial("same_trials.py", []) }
+    }
+
     // MARK: The past
 
     private static func past(_ stage: Stage, _ arguments: [String], input: [UInt8]? = nil) async throws -> Finished {

@@ -67,10 +67,9 @@ def has_open(pid, ending):
 class Agent:
     """A catwatch with a journal, whose lines are collected, whole ones only; it is fed on its standard input, if at all."""
 
-    def __init__(self, catwatch, journal, *options, rate=0, prefix=(), prepare=None):
-        sources = ["-"] if rate else []
+    def __init__(self, catwatch, journal, *options, rate=0, sources=("-",), prefix=(), prepare=None):
         self.process = subprocess.Popen(
-            [*prefix, catwatch, *sources, "-o", "ndjson", "--interval", "1s", "--journal", journal, *options],
+            [*prefix, catwatch, *(sources if rate else ()), "-o", "ndjson", "--interval", "1s", "--journal", journal, *options],
             stdin=subprocess.PIPE if rate else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             preexec_fn=prepare, bufsize=0)
         self.run = None

@@ -285,6 +285,7 @@ package actor EventStore {
     /// - Parameter first: the number of the first line that it sees.
     package func setWatcher(_ watcher: any LineWatcher, from first: Int) {
         guard !isRelay, ending == nil else { return }
+        let moment = closeSomeWindows()
         state.setWatcher(watcher, from: first, at: moment)
         state.advanceWatcher(at: moment)
         announce()
@@ -336,7 +337,7 @@ package actor EventStore {
     /// Publishes the alerts that something has decided which is no line.
     private func lookAtAlerts() {
         guard state.watcher != nil, ending == nil else { return }
-        state.advanceWatcher(at: moment)
+        state.advanceWatcher(at: closeSomeWindows())
         announce()
     }
 

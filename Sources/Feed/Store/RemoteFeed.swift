@@ -18,6 +18,19 @@ package enum RecordedLine {
     /// Boxed, because it is large and often moved.
     indirect case other(RelayedLine)
 
+    /// Reads a line without its newline.
+    ///
+    /// - Returns: nil if it is no line of a feed.
+    package init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+        if let plain = PlainLine(bytes) {
+            self = .plain(plain, bytes)
+        } else if let line = try? LineDecoder.decode(Bytes(bytes)) {
+            self = .other(RelayedLine(line, bytes: Bytes(bytes)))
+        } else {
+            return nil
+        }
+    }
+
     package var time: Timestamp {
         switch self {
         case .plain(let line, _): line.time

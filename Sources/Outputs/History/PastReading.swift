@@ -39,6 +39,8 @@ package struct PastReading: Sendable {
     private let start: Start
     private let filter: LineFilter?
     private let form: ReaderForm
+    /// Whether `stats` lines stand among the lines, from where they hold.
+    private let includesStats: Bool
     /// The most bytes of lines, approximately: the newest are delivered.
     private let most: Int
     private var phase = Phase.beginning
@@ -84,9 +86,10 @@ package struct PastReading: Sendable {
 
     package init(
         from start: Start, _ filter: LineFilter?, as form: ReaderForm, atMost most: Int = .max,
-        through known: Int? = nil
+        through known: Int? = nil, includesStats: Bool = false
     ) {
         (self.start, self.filter, self.form, self.most, self.known) = (start, filter, form, most, known)
+        self.includesStats = includesStats
         if case .after(let sequence, let run) = start { next = LineID(run, sequence.addingSaturated(1)) }
     }
 
@@ -207,7 +210,9 @@ package struct PastReading: Sendable {
         // Behind it, a `gap` may report missing lines up to an existing one.
         let isBehind = low.flatMap { low in high.map { low >= $0 } } ?? false
         if isBehind, overBytes >= Self.pageBytes { return .end(nil) }
-        guard let page = try history.page(JournalQuery(), behind: low, bytes: Self.pageBytes) else { return .end(nil) }
+        var query = JournalQuery()
+        query.includesStats = includesStats
+        guard let page = try history.page(query, behind: low, bytes: Self.pageBytes) else { return .end(nil) }
         if let low, page.last <= low { throw Self.circle }
         if isBehind, page.run.number != runNumber {
             pass(page)
@@ -296,7 +301,11 @@ package struct PastReading: Sendable {
     ) {
         guard !isCut, line.count < LineEncoder.longestLine, let next else { return }
         guard let sequence = LineHead(line)?.sequence else {
-            if let gap = Line.Gap(Bytes(line)) { addGap(through: gap.to, time, to: &bytes) }
+            if let gap = Line.Gap(Bytes(line)) {
+                addGap(through: gap.to, time, to: &bytes)
+            } else if includesStats, let start = line.baseAddress {
+                bytes += UnsafeRawBufferPointer(start: start, count: line.count + 1)
+            }
             return
         }
         guard sequence >= next.sequence, sequence < .max,

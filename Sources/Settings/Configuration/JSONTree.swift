@@ -136,16 +136,24 @@ extension JSONTree {
             (open, parts, close) = ("{", members.map { ("\(Self.quoted($0.name)):\(space)", $0.value) }, "}")
         case .array(let elements): (open, parts, close) = ("[", elements.map { ("", $0) }, "]")
         }
-        let line = open + parts.map { $0 + $1.written(space) }.joined(separator: ",\(space)") + close
-        guard let indentation, line.utf8.count + indentation.utf8.count > 100 else { return line }
-        let start = "\n\(indentation)"
+        let indent = indentation ?? ""
+        // With more parts a line is too long in any case.
+        if indentation == nil || parts.count <= 50 {
+            let line = open + parts.map { $0 + $1.written(space) }.joined(separator: ",\(space)") + close
+            if indentation == nil || line.utf8.count + indent.utf8.count <= 100 { return line }
+        }
+        let start = "\n\(indent)"
         return open
-            + parts.map { "\(start)  \($0)\($1.written(space, indentation: indentation + "  "))" }
+            + parts.map { "\(start)  \($0)\($1.written(space, indentation: indent + "  "))" }
             .joined(separator: ",") + start + close
     }
 
     /// Returns a JSON string; characters that act on a terminal are escaped.
     private static func quoted(_ text: String) -> String {
+        // Nearly all are plain.
+        if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
+            return "\"\(text)\""
+        }
         var output = "\""
         for scalar in text.unicodeScalars {
             switch scalar {

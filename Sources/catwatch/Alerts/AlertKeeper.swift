@@ -18,6 +18,8 @@ actor AlertKeeper {
     // Bound: lines of a journal that alerts are computed from again | the newest 64 MiB, of the longest time in a condition
     //   and of the time that kept lines are restored from | older ones left out
     private static let mostRead = 64 << 20
+    // Bound: how often more of a journal is read, as the clock went ahead in what was read | 10 | older lines left out
+    private static let mostTries = 10
 
     init(_ rules: [AlertRule], store: EventStore, on loop: EventLoop, started: Timestamp) {
         (self.rules, self.store, self.loop, self.started) = (rules, store, loop, started)
@@ -54,36 +56,56 @@ actor AlertKeeper {
             hasBegun = true
             return nil
         }
-        var book = book(from: nil)
+        var past = PastAlerts(rules)
         // Sets need the newest lines of all their series.
-        let span = max(book.memory, await store.lookback)
-        reading = PastReading(
-            from: .time(started - span, until: nil), nil, as: .lines, atMost: Self.mostRead)
-        past: while span > .zero, fault == nil {
-            switch try await history.step(&reading) {
-            case .end(let found):
-                fault = found
-                break past
-            case .bytes(let bytes) where reading.next?.run != run: Self.apply(bytes, to: &book)
-            case .bytes, .last: break past
-            }
+        let span = max(past.memory, await store.lookback)
+        var skipped = Duration.zero
+        for _ in 0..<Self.mostTries where fault == nil && !rules.isEmpty {
+            past = PastAlerts(rules)
+            fault = try await read(history, since: started - span - skipped, of: run, into: &past)
+            // Where the clock went ahead, lines are older than their time says.
+            guard past.skipped > skipped else { break }
+            skipped = past.skipped
         }
-        install(book, firing)
+        install(past, firing)
         return fault
     }
 
+    /// Computes alerts from the lines of runs before `run`.
+    private func read(
+        _ history: JournalQueue, since time: Timestamp, of run: String, into past: inout PastAlerts
+    ) async throws(CancellationError) -> JournalFault? {
+        var reading = PastReading(
+            from: .time(time, until: nil), nil, as: .lines, atMost: Self.mostRead, includesStats: true)
+        while true {
+            switch try await history.step(&reading) {
+            case .end(let found): return found
+            case .bytes(let bytes) where reading.next?.run != run:
+                bytes.withUnsafeBytes { bytes in
+                    bytes.forEachLine { line in
+                        if let line = RecordedLine(line.bindMemory(to: UInt8.self)) { past.apply(line) }
+                        // They were told in their time.
+                        while past.nextAlert() != nil {}
+                    }
+                }
+            case .bytes, .last: return nil
+            }
+        }
+    }
+
     /// Has the store compute alerts after what a journal tells of earlier runs.
-    private func install(_ past: AlertBook, _ firing: [RelayedLine]) {
+    private func install(_ past: PastAlerts, _ firing: [RelayedLine]) {
         hasBegun = true
         defer { begun.signal() }
-        var book = past
-        // The configuration may have been read again meanwhile.
-        if past.rules != rules {
-            book = self.book(from: nil)
-            book.adopt(past)
-        }
-        let started = started
+        let (rules, started) = (rules, started)
         store.assumeIsolated { store in
+            var book = past.book(of: store.run, interval: store.limits.interval, at: started)
+            // The configuration may have been read again meanwhile.
+            if book.rules != rules {
+                let old = book
+                book = AlertBook(rules, run: store.run, interval: store.limits.interval, from: nil)
+                book.adopt(old)
+            }
             let told = firing.compactMap(\.keptLine).compactMap { line -> (alert: Alert, source: String)? in
                 guard line.agent == nil, case .alert(let alert) = line.body, alert.state != .resolved else {
                     return nil
@@ -93,12 +115,6 @@ actor AlertKeeper {
             book.resume(told, sources: store.sourceStates, isAll: !store.isOfFleet, at: started)
             store.restore(firing)
             store.setWatcher(book, from: 1)
-        }
-    }
-
-    private static func apply(_ bytes: [UInt8], to book: inout AlertBook) {
-        bytes.withUnsafeBytes { bytes in
-            bytes.forEachLine { if let line = try? LineDecoder.decode(Bytes($0)) { book.applyPast(line) } }
         }
     }
 
