@@ -85,10 +85,6 @@ package struct AlertBook: LineWatcher {
 
     /// The number of episodes.
     package var count: Int { episodes.count }
-    package func pendingCount(_ rule: Int) -> Int {
-        places[Board.Name(rules[rule].name)]?.conditions.reduce(0) { $0 + board.pendingCount($1) } ?? 0
-    }
-
     /// Whether a rule is about something that has come.
     package func hasSubject(_ rule: Int) -> Bool {
         places[Board.Name(rules[rule].name)]?.conditions.contains { board.hasSubject($0) } ?? false
@@ -116,16 +112,22 @@ package struct AlertBook: LineWatcher {
         board.retire(source: source)
         collect()
     }
-    /// Describes the sources that a `stats` line has; there are no others.
-    package mutating func list(_ stats: Line.Stats) {
+    /// Describes the sources that a `stats` line has.
+    ///
+    /// - Parameter isAll: whether there are no others; in a fleet there may be.
+    package mutating func list(_ stats: Line.Stats, isAll: Bool) {
         for status in stats.sources { board.describe(status) }
-        if stats.moreSources == 0 { board.retire(allBut: Set(stats.sources.map(\.source))) }
+        if isAll, stats.moreSources == 0 { board.retire(allBut: Set(stats.sources.map(\.source))) }
         collect()
     }
 
     package mutating func miss(_ numbers: ClosedRange<Int>) {
         board.miss()
         collect()
+    }
+
+    package func pendingCount(_ rule: Int) -> Int {
+        places[Board.Name(rules[rule].name)]?.conditions.reduce(0) { $0 + board.pendingCount($1) } ?? 0
     }
 
     package var calm: (low: Double, high: Double)? { board.calm }
@@ -171,7 +173,7 @@ package struct AlertBook: LineWatcher {
     private mutating func countEpisode(_ alert: Alert, _ line: Line) {
         guard line.agent == nil, alert.state == .firing else { return }
         let key = Key(condition: Board.Name(alert.condition), about: Board.Name(alert.about))
-        var known = episodes(of: key, since: alert.since)
+        var known = counts(of: key, since: alert.since)
         known.read += 1
         newest[key] = known
     }
@@ -283,7 +285,7 @@ package struct AlertBook: LineWatcher {
 
     /// The name of an episode: the same whenever it is computed, so that one whose line was lost keeps it.
     private mutating func id(for key: Key, since: Timestamp) -> String {
-        var known = episodes(of: key, since: since)
+        var known = counts(of: key, since: since)
         let count = max(known.computed, known.read)
         known.computed = count + 1
         newest[key] = known
@@ -291,8 +293,8 @@ package struct AlertBook: LineWatcher {
             "\(key.condition.text)\u{0}\(key.about.text)\u{0}\(since.microseconds)\u{0}\(count)".utf8)
     }
 
-    /// How many episodes with the same time came just before: events of one time may begin several.
-    private mutating func episodes(of key: Key, since: Timestamp) -> (since: Timestamp, computed: Int, read: Int) {
+    /// How many episodes of this time were computed, and read from alert lines: events of one time may begin several.
+    private mutating func counts(of key: Key, since: Timestamp) -> (since: Timestamp, computed: Int, read: Int) {
         if newest.count >= Self.mostNames { newest = [:] }
         return newest[key].flatMap { $0.since == since ? $0 : nil } ?? (since, 0, 0)
     }
@@ -370,11 +372,11 @@ package struct AlertBook: LineWatcher {
             let begun = alert.state == .reminder ? alert.since : alert.at
             return Firing(alert: alert, source: source, number: 0, begun: begun - offset, told: alert.at - offset)
         }
-        take(told, at: now)
-        for (key, episode) in episodes where isAll && episode.source != EventStore.ownName {
-            if !board.isListed(source: episode.source) { resolve(key, episode.alert, at: now, .forgotten) }
-        }
+        take(told, at: now, knowsAll: isAll)
     }
+
+    /// The series, with their sources, for which a condition is pending or met, or its tests hold.
+    package var openSeries: [(source: String, name: String)] { board.openSeries }
 
     /// The newest line of each alert that fires, and its source.
     package var firing: [(alert: Alert, source: String)] {
@@ -388,6 +390,8 @@ package struct AlertBook: LineWatcher {
         old.isSilent = true
         old.advance(to: wall)
         adopt(old)
+        // An episode whose line was lost keeps its name: those that were computed and not read do not count.
+        newest = newest.mapValues { ($0.since, $0.read, $0.read) }
         isSilent = true
         board.advance(to: max(board.time, wall - offset))
         collect()
@@ -426,7 +430,9 @@ package struct AlertBook: LineWatcher {
     }
 
     /// Takes over episodes. Those of conditions that changed are judged anew; those of conditions that are gone end.
-    private mutating func take(_ told: [Firing], at now: Timestamp, kept: [Line] = []) {
+    ///
+    /// - Parameter knowsAll: whether the alerts of sources that are not there end.
+    private mutating func take(_ told: [Firing], at now: Timestamp, kept: [Line] = [], knowsAll: Bool = false) {
         var changed: [Key] = []
         for old in told {
             let key = Key(condition: Board.Name(old.alert.condition), about: Board.Name(old.alert.about))
@@ -440,11 +446,19 @@ package struct AlertBook: LineWatcher {
                 resolve(key, episode.alert, at: now, .removed)
                 continue
             }
+            if knowsAll, episode.source != EventStore.ownName, !board.isListed(source: episode.source) {
+                episodes[key] = episode
+                resolve(key, episode.alert, at: now, .forgotten)
+                continue
+            }
             let rule = rules[place.rule]
             let same = place.conditions.filter { board.conditions[$0].body == episode.alert.test }
             // The old condition's worst value does not apply.
             if same.isEmpty { (episode.alert.worst, episode.alert.evidence.worst) = (nil, nil) }
-            for condition in same.isEmpty ? Array(place.conditions) : same {
+            // A set and a series may have the same name.
+            let isOfSet = ["any ", "all "].contains { episode.alert.test.utf8.starts(with: $0.utf8) }
+            let alike = place.conditions.filter { board.conditions[$0].isOfSet == isOfSet }
+            for condition in same.isEmpty ? alike : same {
                 if board.setMet(
                     condition, about: episode.alert.about, of: episode.source, since: episode.alert.since - offset,
                     worst: episode.alert.worst)

@@ -180,8 +180,8 @@ package struct ConditionBoard: Sendable {
         clock = max(now, time)
     }
 
-    /// Changes what is due by `time`. That moves the clock only as far as something changes: an event that comes later may be
-    /// older, and whoever reads the lines again knows no other times than theirs.
+    /// Changes what is due by `time`. That moves the clock only if it is told: an event that comes later may be older, and
+    /// whoever reads the lines again knows no times but theirs.
     mutating func meetDeadlines(until time: Timestamp) {
         guard isJudging else { return }
         while let due = deadlines.pop(at: time) {
@@ -198,13 +198,13 @@ package struct ConditionBoard: Sendable {
                 groups[index].scheduled = nil
                 let quiet = quiet(of: index) ?? now
                 if quiet > now { scheduleSet(index, at: quiet) } else { judgeSet(index) }
-                if turns?.count == before.turns { clock = before.clock }
             case 2 where sources[index].scheduled == due.time:
                 clock = max(now, due.time)
                 sources[index].scheduled = nil
                 checkLateness(of: index)
             default: break
             }
+            if turns?.count == before.turns { clock = before.clock }
         }
     }
 
@@ -385,11 +385,15 @@ package struct ConditionBoard: Sendable {
 
     private mutating func list(_ status: SourceStatus) {
         guard let index = source(named: status.source) else { return }
+        // An agent describes what it watches more often than its feed tells: that must not put off when a set is judged.
+        let isKnown =
+            isByLines && sources[index].isListed && sources[index].rhythm == status.rhythm
+            && sources[index].bands == status.bands
         (sources[index].rhythm, sources[index].bands) = (status.rhythm, status.bands)
         sources[index].isListed = true
         if !sources[index].hasAnswered { unanswered.insert(index) }
         defer {
-            judgeAll(of: index)
+            if !isKnown { judgeAll(of: index) }
             checkLateness(of: index)
         }
         if isByLines { sources[index].status = status } else { take(status, of: index) }
@@ -567,7 +571,8 @@ package struct ConditionBoard: Sendable {
         for number in pairs[pair].readings.indices where pairs[pair].readings[number].time != nil {
             pairs[pair].readings[number].verdict = .unknown(.missing)
         }
-        pairs[pair].isGone = true
+        for number in pairs[pair].sliding.indices { pairs[pair].sliding[number]?.removeAll() }
+        (pairs[pair].begun, pairs[pair].isGone) = (now, true)
         judge(pair)
     }
 
@@ -821,7 +826,6 @@ package struct ConditionBoard: Sendable {
             for pair in sources[index].pairs { pairs[pair].isGone = false }
         }
         list(status)
-        // An agent describes what it watches more often than its feed tells: that must not put off when a set is judged.
         guard isNew else { return }
         for number in subjects.candidates(of: status.source, series: nil) where conditions[number].isOfSet {
             change(set: number)
@@ -848,6 +852,14 @@ package struct ConditionBoard: Sendable {
     package mutating func retire(allBut names: Set<String>) {
         for index in sources.indices where sources[index].isListed && !names.contains(sources[index].name) {
             retire(index)
+        }
+    }
+
+    /// The series, with their sources, for which a condition is pending or met, or its tests hold.
+    var openSeries: [(source: String, name: String)] {
+        pairs.compactMap { pair in
+            guard pair.series != nil, pair.phase != .ok || pair.verdict == .holds else { return nil }
+            return (sources[pair.source].name, pair.name)
         }
     }
 
@@ -982,6 +994,9 @@ package struct ConditionBoard: Sendable {
             else { continue }
             let facts = old.series[index]
             (series[new].heard, series[new].newest, series[new].window) = (facts.heard, facts.newest, facts.window)
+            // A new condition is not about it either.
+            guard facts.pairs.allSatisfy({ old.pairs[$0].isGone }) else { continue }
+            for pair in series[new].pairs { pairs[pair].isGone = true }
         }
         // Several may have the same text.
         var places: [String: [Int]] = [:]

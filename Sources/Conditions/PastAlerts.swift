@@ -9,6 +9,8 @@ package struct PastAlerts: Sendable {
         var sources: [SourceStatus] = []
         /// Whether these are all.
         var isAll = false
+        /// Whether its first lines are missing.
+        var isCut = false
         /// What fires by the lines before it; nil until the book is that of the run.
         var firing: [(alert: Alert, source: String)]?
     }
@@ -19,6 +21,7 @@ package struct PastAlerts: Sendable {
     private var sieve = LineSieve()
     private var next: NextRun?
     private var run: String?
+    private var isFleet = false
     /// The newest time by the writer's clock: events have times of their own.
     private var written: Timestamp?
     private var refusedBefore = 0
@@ -52,15 +55,16 @@ package struct PastAlerts: Sendable {
         switch relayed.line.body {
         case .hello(let hello):
             guard hello.run != run else { return }
-            run = hello.run
+            (run, isFleet) = (hello.run, hello.isFleet)
             next = NextRun(hello: hello)
+        case .gap where next != nil: next?.isCut = true
         case .stats(let stats):
             if next != nil {
                 next?.sources = stats.sources
                 next?.isAll = stats.moreSources == 0
             } else {
                 sieve.interrupt()
-                book.list(stats)
+                book.list(stats, isAll: !isFleet)
             }
         case .bye, .refusal: return
         case .kept(let kept): recall(kept.line, relayed.line)
@@ -99,7 +103,7 @@ package struct PastAlerts: Sendable {
         sieve.interrupt()
         let old = book
         refusedBefore += old.refused
-        book = book(of: hello.run, interval: hello.interval, at: start(of: hello, time))
+        book = book(of: hello.run, with: rules, interval: hello.interval, at: start(of: hello, time))
         next?.firing = old.firing
     }
 
@@ -116,12 +120,17 @@ package struct PastAlerts: Sendable {
         book.resume(
             run.firing ?? [], sources: run.sources, isAll: run.isAll && !run.hello.isFleet,
             at: start(of: run.hello, time))
+        if run.isCut { book.miss(1...1) }
     }
 
     /// The book of a run that begins behind these lines, before `AlertBook.resume`.
     ///
-    /// - Parameter started: when it begins.
-    package func book(of run: String, interval: Duration, at started: Timestamp) -> AlertBook {
+    /// - Parameters:
+    ///   - rules: which may be others.
+    ///   - started: when it begins.
+    package func book(
+        of run: String, with rules: [AlertRule], interval: Duration, at started: Timestamp
+    ) -> AlertBook {
         var next = AlertBook(rules, run: run, interval: interval, from: nil)
         next.adopt(ended: book, at: started)
         return next

@@ -46,7 +46,7 @@ enum Phase: Sendable, Equatable {
     ///   - now: not earlier than the last time.
     mutating func step(_ condition: Condition, _ verdict: Verdict, until ending: Verdict?, at now: Timestamp) {
         switch self {
-        // Both may hold at once.
+        // Nothing begins while the test behind `until` holds; it may hold together with the tests.
         case .ok, .pending: begin(condition, ending == .holds ? .doesNot : verdict, at: now)
         case .firing, .clearing: finish(condition, verdict, until: ending, at: now)
         }

@@ -83,7 +83,7 @@ package struct JournalRun: Sendable, Equatable {
             started: hello.app.started ?? line.time, host: hello.host)
         let lines = ControlLine.hello(
             time: time, identity: identity, isFiltered: isFiltered, interval: hello.interval, history: hello.history,
-            firstSequence: first, nextSequence: next)
+            firstSequence: first, nextSequence: next, isFleet: hello.isFleet)
         if let stats, stats.firstIndex(of: 0x0A) == stats.count - 1, stats.count <= LineEncoder.longestLine,
             let line = try? LineDecoder.decode(stats.dropLast()), case .stats = line.body
         {

@@ -196,7 +196,7 @@ struct AlertStage: ~Copyable {
             past.apply(line)
             while past.nextAlert() != nil {}
         }
-        var book = past.book(of: run, interval: .seconds(10), at: wall)
+        var book = past.book(of: run, with: rules ?? old, interval: .seconds(10), at: wall)
         var newest: [[UInt8]: Line] = [:]
         var order: [[UInt8]] = []
         for recorded in journal {
@@ -299,6 +299,12 @@ struct AlertStage: ~Copyable {
 
     static func alerts(in lines: [Recorded]) -> [Alert] {
         lines.compactMap { if case .alert(let alert) = $0.line.body { alert } else { nil } }
+    }
+
+    /// For how many series each rule is pending.
+    var pending: [Int] {
+        guard let watcher = state.watcher else { return [] }
+        return watcher.conditions.indices.map { watcher.pendingCount($0) }
     }
 
     /// The alerts in short: `firing a > 5 at 3 since 1 = 7`.

@@ -1196,6 +1196,12 @@ package actor EventStore {
         if isNews { readers.wakes.callAll() }
     }
 
+    /// Has series be known, so that the next complete answer of their sources says which of them are gone.
+    package func expect(_ series: [(source: String, name: String)]) {
+        let moment = moment
+        for (source, name) in series { state.expect(name, of: source, at: moment) }
+    }
+
     /// The series that are gone.
     package var gone: [GoneSeries] { state.tables.gone }
 

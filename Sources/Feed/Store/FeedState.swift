@@ -565,6 +565,15 @@ package struct FeedState: ~Copyable, Sendable {
         } while !rest.isEmpty
     }
 
+    /// Has a series of a source be known, if it is not: see `EventStore.expect`.
+    mutating func expect(_ name: String, of source: String, at moment: Moment) {
+        guard let source = self.source(named: source), !tables.sources.isRetired(source),
+            let key = SeriesName(name, of: tables.sources.name(of: source.index))?.key,
+            tables.series.both(of: source, key: String(key)).isEmpty
+        else { return }
+        SeriesName(key: key).withKey { _ = addSeries(source, .text, $0, moment) }
+    }
+
     /// Marks a series as gone in a recorded feed: see `FeedTables.recall`.
     mutating func recall(_ gone: GoneSeries) { tables.recall(gone) }
 

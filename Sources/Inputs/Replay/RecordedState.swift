@@ -52,15 +52,19 @@ package final class RecordedState: @unchecked Sendable {  // used on the loop on
             limits: limits, isRecording: true)
     }
 
+    // Bound: alerts that are over in a recording | 100,000 | of further ones the line of an earlier run may come back
+    private static let mostEnded = 100_000
+    /// The agents, conditions and subjects of alerts that are over: earlier runs may have left a line that says otherwise.
+    private var ended: Set<[String?]> = []
+
+    private func name(_ alert: Alert, _ line: Line) -> [String?] { [line.agent, alert.condition, alert.about] }
+
     /// Adds whole lines, each with its newline.
     package func add(_ lines: [UInt8]) {
         lines.withUnsafeBytes { bytes in
             bytes.forEachLine { line in
-                let line = line.assumingMemoryBound(to: UInt8.self)
-                if let plain = PlainLine(line) { return add(.plain(plain, line)) }
-                let bytes = Bytes(line)
                 // A journal has only lines that were valid.
-                if let decoded = try? LineDecoder.decode(bytes) { add(.other(RelayedLine(decoded, bytes: bytes))) }
+                if let line = RecordedLine(line.assumingMemoryBound(to: UInt8.self)) { add(line) }
             }
         }
     }
@@ -78,6 +82,14 @@ package final class RecordedState: @unchecked Sendable {  // used on the loop on
             }
         }
         guard line.time <= latest else { return }
+        if case .other(let relayed) = line, case .alert(let alert) = relayed.line.body {
+            let name = name(alert, relayed.line)
+            if alert.state != .resolved {
+                ended.remove(name)
+            } else if ended.count < Self.mostEnded {
+                ended.insert(name)
+            }
+        }
         clock.now = line.time(after: hasBegun ? clock.now : nil)
         hasBegun = true
         relay(line)
@@ -125,6 +137,7 @@ package final class RecordedState: @unchecked Sendable {  // used on the loop on
                 guard case .kept(let kept) = line.line.body, !store.assumeIsolated({ $0.isGone(kept.line) }) else {
                     continue
                 }
+                if case .alert(let alert) = kept.line.body, ended.contains(name(alert, kept.line)) { continue }
                 relay(.other(line))
             }
         case .gone(let series): store.assumeIsolated { $0.recall(series) }

@@ -41,6 +41,8 @@ package struct PastReading: Sendable {
     private let form: ReaderForm
     /// Whether `stats` lines stand among the lines, from where they hold.
     private let includesStats: Bool
+    /// The newest of these.
+    private var newestStats: [UInt8]?
     /// The most bytes of lines, approximately: the newest are delivered.
     private let most: Int
     private var phase = Phase.beginning
@@ -235,6 +237,10 @@ package struct PastReading: Sendable {
             }
             runNumber = page.run.number
             try bytes += greeting(page, first: first, through: last(page, history), time)
+            newestStats = page.stats
+        } else if includesStats, let stats = page.stats {
+            // They may hold from the page's first line on.
+            addStats(stats, to: &bytes)
         }
         let id = EventFraming.idField(page.run.name)
         isCut = false
@@ -243,6 +249,13 @@ package struct PastReading: Sendable {
         }
         if !isCut { pass(page) }
         return .bytes(bytes)
+    }
+
+    /// Adds a run's `stats` line, unless it is that of before.
+    private mutating func addStats(_ line: [UInt8], to bytes: inout [UInt8]) {
+        guard line != newestStats else { return }
+        newestStats = line
+        bytes += framed(line)
     }
 
     /// Moves behind a page.
@@ -303,8 +316,8 @@ package struct PastReading: Sendable {
         guard let sequence = LineHead(line)?.sequence else {
             if let gap = Line.Gap(Bytes(line)) {
                 addGap(through: gap.to, time, to: &bytes)
-            } else if includesStats, let start = line.baseAddress {
-                bytes += UnsafeRawBufferPointer(start: start, count: line.count + 1)
+            } else if includesStats, case .stats? = try? LineDecoder.decode(Bytes(line)).body {
+                addStats(Array(line) + [0x0A], to: &bytes)
             }
             return
         }

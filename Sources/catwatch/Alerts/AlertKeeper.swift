@@ -18,8 +18,8 @@ actor AlertKeeper {
     // Bound: lines of a journal that alerts are computed from again | the newest 64 MiB, of the longest time in a condition
     //   and of the time that kept lines are restored from | older ones left out
     private static let mostRead = 64 << 20
-    // Bound: how often more of a journal is read, as the clock went ahead in what was read | 10 | older lines left out
-    private static let mostTries = 10
+    // Bound: how often more of a journal is read, as the clock went ahead in what was read | 3 | older lines left out
+    private static let mostTries = 3
 
     init(_ rules: [AlertRule], store: EventStore, on loop: EventLoop, started: Timestamp) {
         (self.rules, self.store, self.loop, self.started) = (rules, store, loop, started)
@@ -35,8 +35,11 @@ actor AlertKeeper {
     func begin() {
         hasBegun = true
         guard !rules.isEmpty else { return }
-        let book = book(from: started)
-        store.assumeIsolated { $0.setWatcher(book, from: 1) }
+        let (rules, started) = (rules, started)
+        store.assumeIsolated { store in
+            let book = AlertBook(rules, run: store.run, interval: store.limits.interval, from: started)
+            store.setWatcher(book, from: 1)
+        }
     }
 
     /// Begins with what a journal has of earlier runs; lines that have come meanwhile count as well.
@@ -57,11 +60,11 @@ actor AlertKeeper {
             return nil
         }
         var past = PastAlerts(rules)
-        // Sets need the newest lines of all their series.
-        let span = max(past.memory, await store.lookback)
         var skipped = Duration.zero
         for _ in 0..<Self.mostTries where fault == nil && !rules.isEmpty {
             past = PastAlerts(rules)
+            // Sets need the newest lines of all their series.
+            let span = max(past.memory, await store.lookback)
             fault = try await read(history, since: started - span - skipped, of: run, into: &past)
             // Where the clock went ahead, lines are older than their time says.
             guard past.skipped > skipped else { break }
@@ -99,13 +102,8 @@ actor AlertKeeper {
         defer { begun.signal() }
         let (rules, started) = (rules, started)
         store.assumeIsolated { store in
-            var book = past.book(of: store.run, interval: store.limits.interval, at: started)
             // The configuration may have been read again meanwhile.
-            if book.rules != rules {
-                let old = book
-                book = AlertBook(rules, run: store.run, interval: store.limits.interval, from: nil)
-                book.adopt(old)
-            }
+            var book = past.book(of: store.run, with: rules, interval: store.limits.interval, at: started)
             let told = firing.compactMap(\.keptLine).compactMap { line -> (alert: Alert, source: String)? in
                 guard line.agent == nil, case .alert(let alert) = line.body, alert.state != .resolved else {
                     return nil
@@ -114,6 +112,8 @@ actor AlertKeeper {
             }
             book.resume(told, sources: store.sourceStates, isAll: !store.isOfFleet, at: started)
             store.restore(firing)
+            // Some may have gone while no agent ran, for longer than the store remembers.
+            store.expect(book.openSeries)
             store.setWatcher(book, from: 1)
         }
     }
@@ -128,7 +128,10 @@ actor AlertKeeper {
             guard old != nil || !new.isEmpty else { return }
             let known = Set(old?.rules.flatMap(\.conditions).map(\.text) ?? [])
             let isKnown = new.allSatisfy { rule in rule.conditions.allSatisfy { known.contains($0.text) } }
-            let kept = isKnown ? [] : (store.newestOfEach ?? []).flatMap { Self.lines(in: $0) }
+            let newest = isKnown ? [] : store.newestOfEach ?? []
+            let kept = newest.flatMap { Self.lines(in: $0) }.filter { line in
+                if case .kept(let kept) = line.body { !store.isGone(kept.line) } else { true }
+            }
             var book = AlertBook(
                 new, run: store.run, interval: store.limits.interval, from: old == nil ? store.wallTime : nil)
             if let old { book.replace(old, kept: kept) } else { book.begin(store.sourceStates, kept: kept) }
@@ -142,11 +145,6 @@ actor AlertKeeper {
             piece.forEachLine { if let line = try? LineDecoder.decode(Bytes($0)) { lines.append(line) } }
         }
         return lines
-    }
-
-    private func book(from start: Timestamp?) -> AlertBook {
-        let rules = rules
-        return store.assumeIsolated { AlertBook(rules, run: $0.run, interval: $0.limits.interval, from: start) }
     }
 }
 

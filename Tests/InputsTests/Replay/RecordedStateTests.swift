@@ -155,6 +155,37 @@ import Testing
         }
     }
 
+    /// However many runs ago it was resolved, and fired.
+    @Test(arguments: ["", #","agent":"web","origin_run":"w","origin_seq":1"#])
+    func anAlertThatIsOverDoesNotComeBack(origin: String) async throws {
+        try await withLoop(virtual: true) { loop in
+            func begin(_ run: String, at seconds: Double) -> String {
+                Recorded.hello(run, at: seconds) + Self.stats([("fact", 60)], at: seconds)
+            }
+            func alert(_ seq: Int, at seconds: Double, _ about: String, _ state: String) -> String {
+                let time = Recorded.time(seconds)
+                return
+                    #"{"seq":\#(seq),"time":\#(time),"type":"alert","source":"fact","about":"\#(about)","condition":"hot","#
+                    + #""id":"1","at":\#(time),"since":\#(time),"test":"> 5","state":"\#(state)","#
+                    + #""evidence":{"run":"r","from":1,"to":1}\#(origin)}"# + "\n"
+            }
+            var feed = begin("r1", at: 0)
+            for (index, about) in ["a", "b", "c", "d"].enumerated() {
+                feed += alert(index + 1, at: 1, about, "firing")
+            }
+            feed += begin("r2", at: 10) + alert(1, at: 11, "a", "resolved") + alert(2, at: 12, "b", "resolved")
+            feed += alert(3, at: 13, "b", "firing") + begin("r3", at: 20) + Self.text(1, at: 21, "x")
+            feed += begin("r4", at: 30) + alert(1, at: 31, "c", "resolved") + Self.text(2, at: 31, "x")
+            for last in ["", begin("r5", at: 40) + Self.text(1, at: 41, "x")] {
+                let kept = Self.state(of: feed + last, on: loop, as: "new")
+                let firing = kept.compactMap { kept -> String? in
+                    if case .alert(let alert) = kept.line.body { alert.about } else { nil }
+                }
+                #expect(Set(firing) == ["b", "d"])
+            }
+        }
+    }
+
     @Test func whatWasGoneAtAnAgentOfAFleetDoesNotComeBack() async throws {
         try await withLoop(virtual: true) { loop in
             func origin(_ seq: Int) -> String { #","agent":"web","origin_run":"w","origin_seq":\#(seq)"# }
