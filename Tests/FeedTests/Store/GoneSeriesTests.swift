@@ -217,6 +217,24 @@ import Testing
         }
     }
 
+    /// An alert may be about a series that went away while no agent ran.
+    @Test func whatIsExpectedAndDoesNotComeIsGone() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness.withSmallLog(on: loop)
+            await harness.store.expect([
+                ("fact", "fact/a"), ("fact", "fact/b"), ("fact", "fact"), ("fact", "other/x"), ("nobody", "nobody/x"),
+            ])
+            var view = try await View(of: harness.store)
+            #expect(view.lines.count == 2)
+            for _ in 0..<2 {
+                await harness.store.answer(
+                    [Self.event(harness.source, "b", value: 1, at: harness.wall.now)], of: harness.source)
+            }
+            try await view.read(harness.store)
+            #expect(view.gone() == [["a"]])
+        }
+    }
+
     /// Of what is left out at the end of a run with `--count` nobody says that it is gone.
     @Test func anAnswerThatIsCutByACountTellsNothing() async throws {
         try await withLoop(virtual: true) { loop in
