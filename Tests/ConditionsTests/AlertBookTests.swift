@@ -805,6 +805,12 @@ import Testing
         stage.restart(at: 23)
         stage.value("a", at: 24, 1)
         #expect(stage.pending == [0] && stage.alerts.map(\.state) == [.firing, .resolved])
+        // By what is read again it is pending, and it fires.
+        var other = AlertStage([rule], sources: [SourceDescription(name: "a")])
+        other.value("a", at: 1, 9)
+        other.value("a", at: 17, 9)
+        other.restart(at: 20, reading: .seconds(5))
+        #expect(other.pending == [0] && other.alerts.count == 1)
     }
 
     @Test func whatARemovedSourceSaidLastDoesNotCount() throws {

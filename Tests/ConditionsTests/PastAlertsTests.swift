@@ -172,6 +172,52 @@ import Testing
         #expect(early.count == 1)
     }
 
+    /// A feed of two sources, told by lines: `second members`.
+    private static func alerts(_ rule: String, isFleet: Bool = false, _ lines: [(Int, String)]) throws -> [String] {
+        var past = PastAlerts([try AlertStage.rule(rule)])
+        var told: [String] = []
+        let sources = ["a", "b"].map { SourceStatus(source: $0, state: .ok, since: AlertStage.start) }
+        for (second, text) in lines {
+            let time = AlertStage.start + .seconds(second)
+            var bytes = Array(text.utf8)
+            switch text {
+            case "hello":
+                let identity = AgentIdentity(run: "r\(second)", version: "1", started: time)
+                bytes = ControlLine.hello(
+                    time: time, identity: identity, isFiltered: false, interval: .seconds(10), history: .seconds(120),
+                    firstSequence: 1, nextSequence: 1, isFleet: isFleet)
+            case "a and b", "a":
+                let listed = text == "a" ? [sources[0]] : sources
+                bytes = ControlLine.stats(time: time, asOf: 0, endpoints: [], sources: listed)
+            default: bytes = Array(#"{\#(text),"time":"\#(time.text)"}"#.utf8)
+            }
+            AlertStage.read([bytes.last == 0x0A ? bytes.dropLast() : bytes]) { line, _ in past.apply(line) }
+            while let (_, alert) = past.nextAlert() { told.append("\(alert.state) \(alert.about)") }
+        }
+        return told
+    }
+
+    private static func value(_ source: String, _ number: Int, _ value: Int = 9) -> String {
+        #""seq":\#(number),"type":"\#(source)","source":"\#(source)","series":"\#(source)","value":\#(value)"#
+    }
+
+    /// The agents of a fleet come and go.
+    @Test(arguments: [false, true]) func aSourceThatIsNotListedIsForgottenButInAFleet(isFleet: Bool) throws {
+        let told = try Self.alerts(
+            "* > 5", isFleet: isFleet,
+            [(1, "hello"), (1, "a and b"), (2, Self.value("b", 1)), (3, "a"), (4, Self.value("a", 2))])
+        #expect(told == ["firing b"] + (isFleet ? [] : ["resolved b"]) + ["firing a"])
+    }
+
+    @Test(arguments: [false, true]) func ofARunWhoseBeginningIsMissingNothingIsKnownBefore(isCut: Bool) throws {
+        let gap = isCut ? [(5, #""type":"gap","from":1,"to":5,"reason":"journal""#)] : []
+        let told = try Self.alerts(
+            "a mean over 1m > 10",
+            [(1, "hello"), (1, "a and b"), (2, Self.value("a", 1, 0)), (3, Self.value("a", 2, 0)), (5, "hello")]
+                + [(5, "a and b")] + gap + [(8, Self.value("a", 6, 15)), (9, Self.value("a", 7, 15))])
+        #expect(told == (isCut ? ["firing a"] : []))
+    }
+
     @Test func theWorstValueOutlivesARestart() throws {
         var stage = try AlertStage("a > 5", sources: [SourceDescription(name: "a")])
         stage.value("a", at: 1, 7)

@@ -467,6 +467,22 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true]) func aFleetsRunIsThatOfAFleet(isFleet: Bool) throws {
+        let hello = ControlLine.hello(
+            time: FeedStage.start, identity: AgentIdentity(run: "A", version: "1", started: FeedStage.start),
+            isFiltered: false, interval: .seconds(10), history: .seconds(120), firstSequence: 1, nextSequence: 1,
+            isFleet: isFleet)
+        let history = MemoryHistory()
+        history.begin("A", hello: hello)
+        history.add(1...3)
+        let lines = try Self.read(history, .after(1, run: "A")).split(separator: 0x0A)
+        guard case .hello(let told) = try LineDecoder.decode(lines[0]).body else {
+            Issue.record("no hello")
+            return
+        }
+        #expect(told.isFleet == isFleet)
+    }
+
     /// Wherever a page begins, for those who ask for them.
     @Test func statsStandWhereTheyHold() throws {
         func stats(_ asOf: Int) -> [UInt8] {
