@@ -127,6 +127,7 @@ import Testing
         }
     }
 
+    // It has no second thread, and takes a minute there.
     @Test(.disabled(if: ThreadSanitizer.isOn)) func aHundredThousandAreAnsweredWithAsManyAsHaveALine() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = MetricsStage(on: loop)
@@ -271,6 +272,7 @@ import Testing
         }
     }
 
+    // As above.
     @Test(.disabled(if: ThreadSanitizer.isOn)) func tenThousandForgedOnesFitTheBounds() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = MetricsStage(on: loop, isRelay: true)

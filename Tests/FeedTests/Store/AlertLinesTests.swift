@@ -259,9 +259,12 @@ import Testing
         #expect(firing > 100 && firing <= hub.stage.state.limits.memberSeries + 1)
     }
 
-    /// Fires for each value above 5.
+    /// Fires for each value above 5, and when more time passes than there was.
     private struct Watcher: LineWatcher {
         var alerts: [(source: String, alert: Alert)] = []
+        /// When it began; nil if time does not matter. By how much the clock was set since, as lines tell.
+        var start: Timestamp?
+        var ahead = Duration.zero
         /// How many the end of a source decides.
         var count = 1
         let conditions = ["hot", "idle"]
@@ -278,8 +281,12 @@ import Testing
             alerts.append((source, AlertLinesTests.alert(.resolved, about: source)))
         }
         func miss(_ numbers: ClosedRange<Int>) {}
-        func advance(to wall: Timestamp) {}
+        mutating func advance(to wall: Timestamp) {
+            guard let start, wall - ahead > start + .seconds(60) else { return }
+            alerts.append(("time", AlertLinesTests.alert(about: "time")))
+        }
         mutating func apply(_ line: Line, newest: Timestamp?) {
+            if case .clock(let change) = line.body { ahead += change.step + change.slept }
             guard case .data(let data) = line.body, data.value ?? 0 > 5 else { return }
             alerts.append((line.source ?? "", AlertLinesTests.alert(about: data.series)))
         }
@@ -382,46 +389,22 @@ import Testing
         }
     }
 
-    /// Fires when more time passes than there was.
-    private struct TimeWatcher: LineWatcher {
-        let start: Timestamp
-        var ahead = Duration.zero
-        var alerts: [Alert] = []
-        let conditions = ["late"]
-        let calm: (low: Double, high: Double)? = nil
-        let nextDeadline: Timestamp? = nil
-        let refused = 0
-
-        func pendingCount(_ condition: Int) -> Int { 0 }
-        func isAbout(source: String) -> Bool { true }
-        func describe(_ status: SourceStatus) {}
-        func retire(source: String) {}
-        func miss(_ numbers: ClosedRange<Int>) {}
-        mutating func advance(to wall: Timestamp) {
-            if wall - ahead > start + .seconds(60) { alerts.append(AlertLinesTests.alert(about: "time")) }
-        }
-        mutating func apply(_ line: Line, newest: Timestamp?) {
-            if case .clock(let change) = line.body { ahead += change.step + change.slept }
-        }
-        var hasAlerts: Bool { !alerts.isEmpty }
-        mutating func nextAlert() -> (source: String, alert: Alert)? { alerts.popLast().map { ("a", $0) } }
-    }
-
     @Test func noTimePassesForAlertsWhenTheClockIsSet() async throws {
         try await withLoop(virtual: true) { loop in
             let machine = Machine(on: loop)
             let store = EventStore(
                 on: loop, wall: machine, identity: AgentIdentity(run: "r1", version: "1", started: machine.now))
-            await store.setWatcher(TimeWatcher(start: machine.now), from: 1)
+            await store.setWatcher(Watcher(start: machine.now), from: 1)
             // Each of these lets time pass for alerts.
             machine.ahead += .seconds(3_600)
             let source = await store.register(SourceDescription(name: "a"))
             machine.ahead += .seconds(3_600)
             await store.publish([Self.event(.data(Datum(value: 1)), of: source, at: machine.now)])
             machine.ahead += .seconds(3_600)
-            let watcher = try #require(await store.takeWatcher() as? TimeWatcher)
+            let watcher = try #require(await store.takeWatcher() as? Watcher)
             await store.setWatcher(watcher, from: await store.nextSequence)
             machine.ahead += .seconds(3_600)
+            // What the end of the source decides is an alert, and no time.
             await store.retire(named: "a")
             try await loop.sleep(for: .milliseconds(1))
             var text = ""
@@ -429,7 +412,7 @@ import Testing
                 text += span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
             }
             #expect(text.split(separator: "\n").count { $0.contains("\"clock\"") } == 4)
-            #expect(!text.contains("\"alert\""))
+            #expect(!text.contains("\"about\":\"time\""))
         }
     }
 
