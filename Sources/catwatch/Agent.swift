@@ -577,6 +577,7 @@ actor Agent {
             // The last lines of a complete feed wait for outputs without limit; a second reason ends that too.
             if self.stop == .complete { store.assumeIsolated { $0.finish(stop.reason) } }
             outputs.assumeIsolated { $0.hurry() }
+            restoring?.cancel()
         }
         stopRequest.signal()
     }
@@ -607,12 +608,8 @@ actor Agent {
 
     /// Ends the feed, lets the outputs drain, and prints the result.
     private func wind(down stop: Stop) async -> Int32 {
-        switch stop {
-        case .complete, .count, .duration:
-            // A short input has alerts too.
-            try? await alerts?.waitUntilBegun(until: loop.clock.now.advanced(by: OutputRunner.drainTime))
-        default: break
-        }
+        // A short run has alerts too.
+        try? await alerts?.waitUntilBegun(until: loop.clock.now.advanced(by: OutputRunner.drainTime))
         restoring?.cancel()
         if stop == .complete { try? await store.complete() }
         await store.finish(stop.reason)

@@ -91,6 +91,38 @@ import Testing
         }
     }
 
+    /// An agent that is ended before it has read its journal: once, or a second time as that takes too long.
+    @Test(arguments: [1, 2]) func aRunThatEndsAtOnceHasAlertsToo(signals: Int) async throws {
+        try await withLoop(virtual: true) { loop in
+            let machine = SimulatedMachine(on: loop) { number, _ in
+                HTTPAnswer(status: 200, body: Array((number == 1 ? "7" : "1").utf8))
+            }
+            let folder = try TemporaryFolder()
+            let path = folder.path("x.db")
+            var parts = SimulatedProcess.Parts()
+            parts.journal = { _ in (SQLiteLineStore(path: path), SQLiteHistory(path: path)) }
+            var told: [[String]] = []
+            for run in [1, 2] as [UInt64] {
+                if run == 2 { machine.worker.time = { (before: .milliseconds(300), after: .zero) } }
+                let agent = SimulatedProcess(on: machine, seed: run, parts: parts)
+                async let status = agent.run([
+                    "http://cats.test/n", "-e", "1h", "-o", "ndjson", "--journal", path, "--alert", "high: > 5",
+                ])
+                while await machine.transport.requests < run { try await loop.sleep(for: .milliseconds(100)) }
+                try await loop.sleep(for: .milliseconds(100))
+                let asked = loop.clock.now
+                for _ in 0..<(run == 1 ? 1 : signals) { agent.signal(SIGTERM) }
+                let ended = try await status
+                #expect(ended == 0 && asked.duration(to: loop.clock.now) < .seconds(signals == 1 ? 15 : 6))
+                told.append(
+                    try Self.decoded(agent.output).compactMap { line in
+                        if case .alert(let alert) = line.body { alert.state.rawValue } else { nil }
+                    })
+            }
+            #expect(told == [["firing"], signals == 1 ? ["resolved"] : []])
+        }
+    }
+
     @Test func theJournalSaysFromTheFirstLineOnWhatTheSourcesAre() async throws {
         try await withLoop(virtual: true) { loop in
             let machine = Self.machine(on: loop)

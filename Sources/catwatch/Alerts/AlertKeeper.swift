@@ -26,14 +26,15 @@ actor AlertKeeper {
         begun = Wakeup(loop: loop)
     }
 
-    /// Waits until alerts are computed, if there are any.
+    /// Waits until alerts are computed, or it is known that they will not be.
     func waitUntilBegun(until deadline: LoopInstant) async throws(CancellationError) {
-        while !hasBegun, !rules.isEmpty, loop.clock.now < deadline { try await begun.wait(until: deadline) }
+        try await begun.wait(until: deadline)
     }
 
     /// Begins without a journal.
     func begin() {
         hasBegun = true
+        begun.open()
         guard !rules.isEmpty else { return }
         let (rules, started) = (rules, started)
         store.assumeIsolated { store in
@@ -46,6 +47,7 @@ actor AlertKeeper {
     ///
     /// - Returns: why the journal could not be read, if that matters: then alerts of earlier runs are unknown.
     func begin(after history: JournalQueue) async throws(CancellationError) -> JournalFault? {
+        defer { begun.open() }
         let run = await store.run
         var fault: JournalFault?
         var firing: [RelayedLine] = []
@@ -99,7 +101,6 @@ actor AlertKeeper {
     /// Has the store compute alerts after what a journal tells of earlier runs.
     private func install(_ past: PastAlerts, _ firing: [RelayedLine]) {
         hasBegun = true
-        defer { begun.signal() }
         let (rules, started) = (rules, started)
         store.assumeIsolated { store in
             // The configuration may have been read again meanwhile.
