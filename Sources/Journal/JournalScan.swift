@@ -41,8 +41,10 @@ struct JournalScan {
         case .times(let last, let end): progress = try times(after: last, until: end, in: database)
         case .rest:
             // These tables are small.
-            for column in ["length(hello) FROM runs", "length(line) FROM stats", "time FROM marks"] {
-                let rows = try database.prepare("SELECT \(column)")
+            for part in [
+                "length(hello) FROM runs", "name FROM runs ORDER BY name, base", "length(line) FROM stats", "time FROM marks",
+            ] {
+                let rows = try database.prepare("SELECT \(part)")
                 while try rows.step() {}
             }
             progress = .done

@@ -55,9 +55,12 @@ enum JournalSchema {
         ) STRICT
         """
 
-    /// The table of the `alert` lines' ids, in place of an index, which would take long to create in a large journal of an earlier
-    /// version: at the start, those that fire are looked for.
-    static let alerts = "CREATE TABLE IF NOT EXISTS alerts (id INTEGER PRIMARY KEY) STRICT"
+    /// What a journal of an earlier version lacks, created by its next writer. An index of the `alert` lines would take long to
+    /// create in a large journal, so there is a table of their ids.
+    static let additions = """
+        CREATE TABLE IF NOT EXISTS alerts (id INTEGER PRIMARY KEY) STRICT;
+        CREATE INDEX IF NOT EXISTS runs_name ON runs (name, base)
+        """
 
     /// The microseconds within a second, also before 1970.
     private static let fraction = "((l.time % 1000000 + 1000000) % 1000000)"

@@ -47,7 +47,7 @@ final class JournalWriter {
         }
         mode.reset()
         if try JournalSchema.look(at: database) == .nothing { try JournalSchema.make(in: database) }
-        try database.run(JournalSchema.alerts)
+        try database.run(JournalSchema.additions)
         pageSize = try database.integer("PRAGMA page_size") ?? 4_096
         try database.run(
             "PRAGMA synchronous = \(settings.sync.rawValue);"

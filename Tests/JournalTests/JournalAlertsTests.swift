@@ -53,13 +53,19 @@ import Testing
         var one = FeedOfLines(run: "one")
         try store.commit([one.greeting] + one.add(3), at: now)
         store.close()
-        _ = try SQLiteFile.run("DROP TABLE alerts", in: path)
+        _ = try SQLiteFile.run("DROP TABLE alerts; DROP INDEX runs_name", in: path)
         #expect(try firing() == [])
+        #expect(try SQLiteHistory(path: path).rowID(of: 2, in: "one")?.run == 1)
         let again = try openStore()
         var two = FeedOfLines(run: "two")
         two.add(Self.members("a", "firing"))
         try again.commit([two.greeting] + two.add(1), at: now)
         #expect(try firing() == ["two 1 a fact firing"])
+        // A journal may have 100,000 runs, and each is looked for by its name.
+        let plan = try SQLiteFile.run(
+            "EXPLAIN QUERY PLAN SELECT run FROM runs WHERE base <= 1 AND name = 'two' ORDER BY base DESC, run DESC LIMIT 1",
+            in: path)
+        #expect(plan.count == 1 && plan[0].hasSuffix("USING COVERING INDEX runs_name (name=? AND base<?)"), "\(plan)")
         again.close()
     }
 
