@@ -25,14 +25,18 @@ package struct PastAlerts: Sendable {
     /// The newest time by the writer's clock: events have times of their own.
     private var written: Timestamp?
     private var refusedBefore = 0
+    /// What may fire where the reading begins.
+    private var firingBefore: [(alert: Alert, source: String)]
     /// How far the clock went on within runs while no time passed.
     package private(set) var skipped = Duration.zero
 
     // Bound: alerts that fire where a recording begins | 100,000 | the others fire anew
     private static let mostFiring = 100_000
 
-    package init(_ rules: [AlertRule]) {
-        self.rules = rules
+    /// - Parameter firing: alerts that are not resolved by the end of what is read: those that hold since before its first line
+    ///   fire there already.
+    package init(_ rules: [AlertRule], firing: [(alert: Alert, source: String)] = []) {
+        (self.rules, firingBefore) = (rules, firing)
         names = Set(rules.map { Board.Name($0.name) })
         book = AlertBook(rules, run: "", interval: .seconds(10), from: nil)
     }
@@ -117,8 +121,10 @@ package struct PastAlerts: Sendable {
         guard next != nil else { return }
         if next?.firing == nil { prepare(at: time) }
         guard let run = next.take() else { return }
+        let before = firingBefore.filter { $0.alert.since < time }
+        firingBefore = []
         book.resume(
-            run.firing ?? [], sources: run.sources, isAll: run.isAll && !run.hello.isFleet,
+            (run.firing ?? []) + before, sources: run.sources, isAll: run.isAll && !run.hello.isFleet,
             at: start(of: run.hello, time))
         if run.isCut { book.miss(1...1) }
     }

@@ -123,6 +123,40 @@ import Testing
         }
     }
 
+    /// It fires since before what is read again, of which nothing would begin it, and what ends it began before the restart.
+    @Test func theTimeOfAnEndGoesOnThroughARestart() async throws {
+        try await withLoop(virtual: true) { loop in
+            let machine = SimulatedMachine(on: loop) { number, _ in
+                HTTPAnswer(status: 200, body: Array((number <= 30 ? "7" : number <= 60 ? "4" : "1").utf8))
+            }
+            let folder = try TemporaryFolder()
+            let path = folder.path("x.db")
+            var parts = SimulatedProcess.Parts()
+            parts.journal = { _ in (SQLiteLineStore(path: path), SQLiteHistory(path: path)) }
+            var (alerts, values): ([Alert], [(time: Timestamp, value: Double?)]) = ([], [])
+            for (run, minutes) in [(1, 68), (2, 8)] {
+                let agent = SimulatedProcess(on: machine, seed: UInt64(run), parts: parts)
+                async let status = agent.run([
+                    "http://cats.test/n", "-e", "1m", "-o", "ndjson", "--journal", path, "--alert",
+                    "high: > 5 until < 3 for 10m",
+                ])
+                try await loop.sleep(for: .seconds(60 * minutes))
+                agent.signal(SIGTERM)
+                _ = try await status
+                for line in try Self.decoded(agent.output) {
+                    switch line.body {
+                    case .alert(let alert): alerts.append(alert)
+                    case .data(let data): values.append((line.time, data.value))
+                    default: break
+                    }
+                }
+            }
+            let low = try #require(values.first { $0.value == 1 }).time
+            #expect(alerts.map(\.state) == [.firing, .resolved])
+            #expect(alerts.last?.at == low + .seconds(600))
+        }
+    }
+
     @Test func theJournalSaysFromTheFirstLineOnWhatTheSourcesAre() async throws {
         try await withLoop(virtual: true) { loop in
             let machine = Self.machine(on: loop)

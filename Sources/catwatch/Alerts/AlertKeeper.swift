@@ -61,10 +61,11 @@ actor AlertKeeper {
             hasBegun = true
             return nil
         }
+        let told = firing.compactMap(Self.told)
         var past = PastAlerts(rules)
         var skipped = Duration.zero
         for _ in 0..<Self.mostTries where fault == nil && !rules.isEmpty {
-            past = PastAlerts(rules)
+            past = PastAlerts(rules, firing: told)
             // Sets need the newest lines of all their series.
             let span = max(past.memory, await store.lookback)
             fault = try await read(history, since: started - span - skipped, of: run, into: &past)
@@ -72,7 +73,7 @@ actor AlertKeeper {
             guard past.skipped > skipped else { break }
             skipped = past.skipped
         }
-        install(past, firing)
+        install(past, told, kept: firing)
         return fault
     }
 
@@ -98,21 +99,27 @@ actor AlertKeeper {
         }
     }
 
+    /// The alert in a `kept` line, and its source.
+    private static func told(_ relayed: RelayedLine) -> (alert: Alert, source: String)? {
+        guard case .kept(let kept) = relayed.line.body, kept.line.agent == nil,
+            case .alert(let alert) = kept.line.body, alert.state != .resolved
+        else { return nil }
+        return (alert, kept.line.source ?? EventStore.ownName)
+    }
+
     /// Has the store compute alerts after what a journal tells of earlier runs.
-    private func install(_ past: PastAlerts, _ firing: [RelayedLine]) {
+    ///
+    /// - Parameters:
+    ///   - told: the alerts that fire.
+    ///   - lines: their `kept` lines.
+    private func install(_ past: PastAlerts, _ told: [(alert: Alert, source: String)], kept lines: [RelayedLine]) {
         hasBegun = true
         let (rules, started) = (rules, started)
         store.assumeIsolated { store in
             // The configuration may have been read again meanwhile.
             var book = past.book(of: store.run, with: rules, interval: store.limits.interval, at: started)
-            let told = firing.compactMap(\.keptLine).compactMap { line -> (alert: Alert, source: String)? in
-                guard line.agent == nil, case .alert(let alert) = line.body, alert.state != .resolved else {
-                    return nil
-                }
-                return (alert, line.source ?? EventStore.ownName)
-            }
             book.resume(told, sources: store.sourceStates, isAll: !store.isOfFleet, at: started)
-            store.restore(firing)
+            store.restore(lines)
             // Some may have gone while no agent ran, for longer than the store remembers.
             store.expect(book.openSeries)
             store.setWatcher(book, from: 1)
@@ -147,9 +154,4 @@ actor AlertKeeper {
         }
         return lines
     }
-}
-
-extension RelayedLine {
-    /// The line in a `kept` line.
-    fileprivate var keptLine: Line? { if case .kept(let kept) = line.body { kept.line } else { nil } }
 }
