@@ -157,6 +157,37 @@ import Testing
         }
     }
 
+    /// Each step hides the one before from who reads back by the time of a condition.
+    @Test func whatIsPendingGoesOnThroughStepsOfTheClock() async throws {
+        try await withLoop(virtual: true) { loop in
+            let machine = SimulatedMachine(on: loop) { _, _ in HTTPAnswer(status: 200, body: Array("7".utf8)) }
+            let folder = try TemporaryFolder()
+            let path = folder.path("x.db")
+            var parts = SimulatedProcess.Parts()
+            parts.journal = { _ in (SQLiteLineStore(path: path), SQLiteHistory(path: path)) }
+            var alerts: [Alert] = []
+            for run in 1...2 {
+                let agent = SimulatedProcess(on: machine, seed: UInt64(run), parts: parts)
+                async let status = agent.run([
+                    "http://cats.test/n", "-e", "10s", "-o", "ndjson", "--journal", path, "--alert", "high: > 5 for 30m",
+                ])
+                for _ in 0..<6 {
+                    try await loop.sleep(for: .seconds(100))
+                    if run == 1 { machine.wall.step(by: .seconds(3_600)) }
+                }
+                try await loop.sleep(for: .seconds(660))
+                agent.signal(SIGTERM)
+                _ = try await status
+                alerts += try Self.decoded(agent.output).compactMap { line in
+                    if case .alert(let alert) = line.body { alert } else { nil }
+                }
+            }
+            let start = Timestamp(seconds: 1_800_000_000)
+            #expect(alerts.map(\.state) == [.firing])
+            #expect(alerts.first?.at == start + .seconds(6 * 3_600 + 30 * 60) + .milliseconds(40), "\(alerts)")
+        }
+    }
+
     @Test func theJournalSaysFromTheFirstLineOnWhatTheSourcesAre() async throws {
         try await withLoop(virtual: true) { loop in
             let machine = Self.machine(on: loop)

@@ -18,8 +18,8 @@ actor AlertKeeper {
     // Bound: lines of a journal that alerts are computed from again | the newest 64 MiB, of the longest time in a condition
     //   and of the time that kept lines are restored from | older ones left out
     private static let mostRead = 64 << 20
-    // Bound: how often more of a journal is read, as the clock went ahead in what was read | 3 | older lines left out
-    private static let mostTries = 3
+    // Bound: how often more of a journal is read, as the clock went ahead in what was read | 8 | older lines left out
+    private static let mostTries = 8
 
     init(_ rules: [AlertRule], store: EventStore, on loop: EventLoop, started: Timestamp) {
         (self.rules, self.store, self.loop, self.started) = (rules, store, loop, started)
