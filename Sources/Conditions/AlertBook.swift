@@ -20,7 +20,7 @@ package struct AlertBook: LineWatcher {
     /// Since when the newest episode of each held, and how many of that time were computed, and read.
     private var newest: [Key: (since: Timestamp, computed: Int, read: Int)] = [:]
     private var nextNumber = 0
-    private var reminders = DeadlineHeap()
+    private var reminders = DeadlineSchedule<Int>()
     /// Alerts that nobody has taken yet.
     private var due: [(source: String, alert: Alert)] = []
     /// The number of those that were taken.
@@ -53,10 +53,9 @@ package struct AlertBook: LineWatcher {
         var number: Int
         /// The conditions that are met, of those of its rule.
         var met: Set<Int> = []
-        /// When it began to fire, when that was last told, and when it is told again.
+        /// When it began to fire, and when that was last told.
         let begun: Timestamp
         var told: Timestamp
-        var remindAt: Timestamp?
         /// Whether its condition was changed, and is about to be judged anew.
         var isChanged = false
     }
@@ -205,7 +204,7 @@ package struct AlertBook: LineWatcher {
         while let next = [board.nextDeadline, reminders.earliest].compactMap({ $0 }).min(), next <= time {
             board.meetDeadlines(until: next)
             collect()
-            while let reminder = reminders.pop(at: next) { remind(reminder.id, at: reminder.time) }
+            while let reminder = reminders.pop(at: next) { remind(reminder.key, at: reminder.time) }
         }
     }
 
@@ -302,6 +301,7 @@ package struct AlertBook: LineWatcher {
     private mutating func resolve(_ key: Key, _ last: Alert, at time: Timestamp, _ reason: Alert.Reason) {
         guard let episode = episodes.removeValue(forKey: key) else { return }
         keys[episode.number] = nil
+        reminders.set(episode.number, at: nil)
         var alert = last
         (alert.state, alert.reason, alert.at) = (.resolved, reason, time + offset)
         alert.down = max(.zero, time - episode.begun)
@@ -311,22 +311,12 @@ package struct AlertBook: LineWatcher {
     /// Schedules the next reminder: of those that would have been told by now, one is.
     private mutating func schedule(_ key: Key, _ rule: AlertRule) {
         guard let episode = episodes[key] else { return }
-        let time = rule.reminder.map { max(episode.told + $0, passing ?? episode.told) }
-        episodes[key]?.remindAt = time
-        guard let time else { return }
-        reminders.insert(time, episode.number)
-        // Those of episodes that are over stay in the heap until they are due.
-        guard reminders.count > 2 * episodes.count + 64 else { return }
-        reminders = DeadlineHeap(
-            episodes.values.compactMap { episode in
-                episode.remindAt.map { DeadlineHeap.Entry(time: $0, id: episode.number) }
-            })
+        reminders.set(
+            episode.number, at: rule.reminder.map { max(episode.told + $0, passing ?? episode.told) })
     }
 
     private mutating func remind(_ number: Int, at time: Timestamp) {
-        guard let key = keys[number], let episode = episodes[key], episode.remindAt == time,
-            let place = places[key.condition]
-        else { return }
+        guard let key = keys[number], let episode = episodes[key], let place = places[key.condition] else { return }
         var alert = episode.alert
         (alert.state, alert.at, alert.reason) = (.reminder, time + offset, nil)
         for condition in episode.met {

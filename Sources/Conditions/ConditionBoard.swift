@@ -50,6 +50,11 @@ package struct ConditionBoard: Sendable {
     /// When a feed goes on that was away: nothing is silent before its source had time to speak.
     private var resumed: Timestamp?
 
+    /// What a deadline is for.
+    private enum Due: Hashable, Comparable {
+        case pair(Int), set(Int), source(Int)
+    }
+
     private var pairs: [Pair] = []
     /// The room that pairs take.
     private var room = 0
@@ -65,7 +70,7 @@ package struct ConditionBoard: Sendable {
     private var seriesByName: [Board.Name: Int] = [:]
     /// Agents whose lines only set readings.
     private var pastAgents: Set<String> = []
-    private var deadlines = DeadlineHeap()
+    private var deadlines = DeadlineSchedule<Due>()
     /// Nil before the first time of a feed with a past.
     private var clock: Timestamp?
     private var now: Timestamp { clock ?? Timestamp(microseconds: 0) }
@@ -184,25 +189,15 @@ package struct ConditionBoard: Sendable {
     /// whoever reads the lines again knows no times but theirs.
     mutating func meetDeadlines(until time: Timestamp) {
         guard isJudging else { return }
-        while let due = deadlines.pop(at: time) {
-            let (index, kind) = due.id.quotientAndRemainder(dividingBy: 3)
+        while let next = deadlines.pop(at: time) {
             let before = (clock: clock, turns: turns?.count)
-            switch kind {
-            case 0 where pairs[index].scheduled == due.time:
-                clock = max(now, due.time)
-                pairs[index].scheduled = nil
-                judge(index)
-                if conditions[pairs[index].condition].isOfSet { judgeSet(pairs[index].condition) }
-            case 1 where groups[index].scheduled == due.time:
-                clock = max(now, due.time)
-                groups[index].scheduled = nil
-                let quiet = quiet(of: index) ?? now
-                if quiet > now { scheduleSet(index, at: quiet) } else { judgeSet(index) }
-            case 2 where sources[index].scheduled == due.time:
-                clock = max(now, due.time)
-                sources[index].scheduled = nil
-                checkLateness(of: index)
-            default: break
+            clock = max(now, next.time)
+            switch next.key {
+            case .pair(let index): judge(index)
+            case .set(let number):
+                let quiet = quiet(of: number) ?? now
+                if quiet > now { deadlines.add(.set(number), at: quiet) } else { judgeSet(number) }
+            case .source(let index): checkLateness(of: index)
             }
             if turns?.count == before.turns { clock = before.clock }
         }
@@ -504,7 +499,7 @@ package struct ConditionBoard: Sendable {
         let now = now
         sources[source].answerTime = line.time
         sources[source].requested = now
-        if sources[source].hasPercentile, !isRecalling { sources[source].times.add(sample.ms, at: now) }
+        if hasPercentile, !isRecalling { sources[source].times.add(sample.ms, at: now) }
         forEachTest(of: sources[source].pairs + sources[source].seriesPairs) { board, pair, number, test in
             switch test.measure {
             case .status:
@@ -632,11 +627,8 @@ package struct ConditionBoard: Sendable {
             sources[source].isLate = isLate
             judgeAll(of: source)
         }
-        guard !isLate, sources[source].scheduled.map({ due < $0 }) ?? true else { return }
         // The moment after.
-        let time = due + .microseconds(1)
-        sources[source].scheduled = time
-        schedule(time, source * 3 + 2)
+        if !isLate { deadlines.add(.source(source), at: due + .microseconds(1)) }
     }
 
     /// How long a source may take to speak after the feed was away.
@@ -681,9 +673,7 @@ package struct ConditionBoard: Sendable {
             if turns != nil { tell(index, of: number, before, pairs[index].phase) }
             if let due = pairs[index].phase.deadline(of: condition), due > now { next = min(next ?? due, due) }
         }
-        guard let next, next > now, pairs[index].scheduled.map({ next < $0 }) ?? true else { return }
-        pairs[index].scheduled = next
-        schedule(next, index * 3)
+        if let next, next > now { deadlines.add(.pair(index), at: next) }
     }
 
     private mutating func count(_ condition: Int, from before: Phase, to phase: Phase) {
@@ -983,7 +973,7 @@ package struct ConditionBoard: Sendable {
             let name = Board.Name(facts.name)
             let isAgent = old.agentsByName[name] == index
             guard let new = isAgent ? agent(named: facts.name) : source(named: facts.name) else { continue }
-            sources[new].adopt(facts, hasPercentile: hasPercentile)
+            sources[new].adopt(facts)
             if let halfRead = old.halfRead[index] { self.halfRead[new] = halfRead }
             if old.unanswered.contains(index) { unanswered.insert(new) }
         }
@@ -1037,8 +1027,7 @@ package struct ConditionBoard: Sendable {
     private mutating func change(set number: Int) {
         groups[number].changed = now
         groups[number].changedFirst = groups[number].changedFirst ?? now
-        guard let quiet = quiet(of: number) else { return }
-        if groups[number].scheduled.map({ quiet < $0 }) ?? true { scheduleSet(number, at: quiet) }
+        if let quiet = quiet(of: number) { deadlines.add(.set(number), at: quiet) }
     }
 
     private mutating func changeSets() {
@@ -1169,8 +1158,7 @@ package struct ConditionBoard: Sendable {
             if let due = halfRead.map({ $0 + Self.longestPause }), due > now {
                 groups[number].changed = groups[number].changed ?? now
                 groups[number].changedFirst = groups[number].changedFirst ?? now
-                if groups[number].scheduled.map({ due < $0 }) ?? true { scheduleSet(number, at: due) }
-                return
+                return deadlines.add(.set(number), at: due)
             }
             if !isAny, verdict == .holds, let doubt = doubt(of: number) { verdict = .unknown(doubt) }
         }
@@ -1183,8 +1171,7 @@ package struct ConditionBoard: Sendable {
         let before = groups[number].phase
         groups[number].phase.step(condition, verdict, until: ending, at: now)
         if turns != nil { tell(nil, of: number, before, groups[number].phase) }
-        guard let due = groups[number].phase.deadline(of: condition), due > now else { return }
-        if groups[number].scheduled.map({ due < $0 }) ?? true { scheduleSet(number, at: due) }
+        if let due = groups[number].phase.deadline(of: condition), due > now { deadlines.add(.set(number), at: due) }
     }
 
     /// After this time without a line, an answer in pages counts as complete, if nothing else says so.
@@ -1209,23 +1196,6 @@ package struct ConditionBoard: Sendable {
             return source.isListed && !source.hasAnswered && !groups[number].sources.contains(index)
                 && agentsByName[Board.Name(source.name)] == nil && conditions[number].mayBeAbout(source: source.name)
         }
-    }
-
-    private mutating func scheduleSet(_ number: Int, at time: Timestamp) {
-        groups[number].scheduled = time
-        schedule(time, number * 3 + 1)
-    }
-
-    private mutating func schedule(_ time: Timestamp, _ id: Int) {
-        deadlines.insert(time, id)
-        // Deadlines that were replaced by earlier ones stay in the heap until they are due.
-        guard deadlines.count > 2 * (pairs.count + groups.count + sources.count) + 64 else { return }
-        var entries: [DeadlineHeap.Entry] = []
-        func add(_ time: Timestamp?, _ id: Int) { if let time { entries.append(.init(time: time, id: id)) } }
-        for index in pairs.indices { add(pairs[index].scheduled, index * 3) }
-        for index in groups.indices { add(groups[index].scheduled, index * 3 + 1) }
-        for index in sources.indices { add(sources[index].scheduled, index * 3 + 2) }
-        deadlines = DeadlineHeap(entries)
     }
 
     // MARK: Names
@@ -1259,7 +1229,6 @@ package struct ConditionBoard: Sendable {
         }
         var source = SourceFacts(name: name, heard: isJudging ? clock : nil)
         source.isPast = source.agent.map { pastAgents.contains($0) } ?? false
-        source.hasPercentile = hasPercentile
         (source.epoch, source.whole) = (whole, whole)
         sources.append(source)
         return sources.count - 1

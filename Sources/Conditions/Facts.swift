@@ -41,12 +41,9 @@ struct SourceFacts: Sendable {
     /// The time of its newest `latency` line, as written: the error of the same answer has the same.
     var answerTime: Timestamp?
     var times = SlidingTimes()
-    var hasPercentile = false
     /// Readings of its data from earlier epochs are unknown; readings of its requests from before `whole`.
     var epoch = 0
     var whole = 0
-    /// The earliest deadline in the heap.
-    var scheduled: Timestamp?
 
     init(name: String, heard: Timestamp?) {
         (self.name, self.heard) = (name, heard)
@@ -85,7 +82,6 @@ struct Pair: Sendable {
     var ending: Verdict?
     /// Whether a complete answer did not have the series.
     var isGone = false
-    var scheduled: Timestamp?
 }
 
 /// The common state of the series that `any` or `all` is about.
@@ -100,7 +96,6 @@ struct Group: Sendable {
     var changed: Timestamp?
     /// The newest verdict on all of them.
     var verdict: Verdict?
-    var scheduled: Timestamp?
 }
 
 /// A change of a condition's state, for one pair or for a set.
@@ -191,11 +186,10 @@ extension SourceFacts {
     }
 
     /// Takes over what is known of the source elsewhere.
-    mutating func adopt(_ other: SourceFacts, hasPercentile: Bool) {
+    mutating func adopt(_ other: SourceFacts) {
         let (pairs, seriesPairs, series) = (pairs, seriesPairs, series)
         self = other
         (self.pairs, self.seriesPairs, self.series) = (pairs, seriesPairs, series)
-        (self.hasPercentile, scheduled) = (hasPercentile, nil)
     }
 }
 
