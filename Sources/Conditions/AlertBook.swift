@@ -36,6 +36,11 @@ package struct AlertBook: LineWatcher {
     private var ownTime: Timestamp?
     private var skews: [String: Duration] = [:]
 
+    /// The alerts about sources and agents of a fleet, by the names of these, that have not come back since the run began, and when
+    /// they are given up.
+    private var absent: [Board.Name: Set<Key>] = [:]
+    private var absentUntil: Timestamp?
+
     /// Whether conditions may be about a source, for those that were asked for.
     private var sources: [Board.Name: Bool] = [:]
     private static let mostNames = 20_000
@@ -104,6 +109,7 @@ package struct AlertBook: LineWatcher {
     }
 
     package mutating func describe(_ status: SourceStatus) {
+        absent[Board.Name(status.source)] = nil
         board.describe(status)
         collect()
     }
@@ -115,7 +121,7 @@ package struct AlertBook: LineWatcher {
     ///
     /// - Parameter isAll: whether there are no others; in a fleet there may be.
     package mutating func list(_ stats: Line.Stats, isAll: Bool) {
-        for status in stats.sources { board.describe(status) }
+        for status in stats.sources { describe(status) }
         if isAll, stats.moreSources == 0 { board.retire(allBut: Set(stats.sources.map(\.source))) }
         collect()
     }
@@ -139,11 +145,13 @@ package struct AlertBook: LineWatcher {
             offset += .microseconds((change.step + change.slept).microseconds)
         case .peer(let peer):
             // Nobody's clock is wrong by more than a year, whatever a line says.
+            absent[Board.Name(line.agent ?? "")] = nil
             if let agent = line.agent, skews.count < Self.mostNames || skews[agent] != nil {
                 skews[agent] = peer.skew.map { .microseconds(min(max($0, -3e10), 3e10) * 1_000) }
             }
         default: break
         }
+        if !absent.isEmpty, let source = line.source { absent[Board.Name(source)] = nil }
         // As live, where such events are not looked at.
         if case .data = line.body, let source = line.source, !isAbout(source: source) { return }
         let time = time(of: line)
@@ -192,8 +200,10 @@ package struct AlertBook: LineWatcher {
 
     // MARK: Time
 
-    package var nextDeadline: Timestamp? {
-        [board.nextDeadline, reminders.earliest].compactMap { $0 }.min().map { $0 + offset }
+    package var nextDeadline: Timestamp? { earliest.map { $0 + offset } }
+
+    private var earliest: Timestamp? {
+        [board.nextDeadline, reminders.earliest, absentUntil].compactMap { $0 }.min()
     }
 
     package mutating func advance(to wall: Timestamp) { pass(to: wall - offset) }
@@ -201,9 +211,10 @@ package struct AlertBook: LineWatcher {
     /// Lets time pass, up to what is due by then: between two lines nothing else shows how late it is.
     private mutating func pass(to time: Timestamp) {
         passing = time
-        while let next = [board.nextDeadline, reminders.earliest].compactMap({ $0 }).min(), next <= time {
+        while let next = earliest, next <= time {
             board.meetDeadlines(until: next)
             collect()
+            if absentUntil.map({ $0 <= next }) ?? false { giveUp(at: next) }
             while let reminder = reminders.pop(at: next) { remind(reminder.key, at: reminder.time) }
         }
     }
@@ -329,6 +340,13 @@ package struct AlertBook: LineWatcher {
         due.append((episode.source, alert))
     }
 
+    /// Ends the alerts about what has not come back.
+    private mutating func giveUp(at time: Timestamp) {
+        let keys = absent.values.joined().sorted { episodes[$0]?.number ?? 0 < episodes[$1]?.number ?? 0 }
+        (absent, absentUntil) = ([:], nil)
+        for key in keys { if let episode = episodes[key] { resolve(key, episode.alert, at: time, .forgotten) } }
+    }
+
     // MARK: Restart and reload
 
     /// Applies a line from before those that count. The states follow, but nobody is told.
@@ -344,16 +362,19 @@ package struct AlertBook: LineWatcher {
     ///   - firing: the newest line of each alert that is not resolved, and its source.
     ///   - sources: the sources that there are.
     ///   - isAll: whether there are no others; not in a fleet, whose agents come later.
+    ///   - isNew: whether the run begins now; else what is read of it does.
     ///   - wall: now. If the clock was set back meanwhile, no time has passed.
     package mutating func resume(
-        _ firing: [(alert: Alert, source: String)], sources: [SourceStatus], isAll: Bool, at wall: Timestamp
+        _ firing: [(alert: Alert, source: String)], sources: [SourceStatus], isAll: Bool, isNew: Bool = true,
+        at wall: Timestamp
     ) {
         if wall - offset < board.time { offset = wall - board.time }
         let now = wall - offset
         (ownTime, passing) = (now, now)
         isSilent = true
-        board.resume(at: now)
-        for status in sources { board.describe(status) }
+        board.resume(at: now, isNew: isNew)
+        for status in sources { describe(status) }
+        if !isNew { board.takeStatus() }
         if isAll { board.retire(allBut: Set(sources.map(\.source))) }
         collect()
         isSilent = false
@@ -363,6 +384,16 @@ package struct AlertBook: LineWatcher {
             return Firing(alert: alert, source: source, number: 0, begun: begun - offset, told: alert.at - offset)
         }
         take(told, at: now, knowsAll: isAll)
+        guard !isAll else { return }
+        let listed = Set(sources.map { Board.Name($0.source) })
+        for (key, episode) in episodes {
+            let isAboutAgent = places[key.condition]?.conditions.contains { board.conditions[$0].isAboutAgents } ?? false
+            let name = isAboutAgent ? key.about : Board.Name(episode.source)
+            if isAboutAgent || episode.source != EventStore.ownName, !listed.contains(name) {
+                absent[name, default: []].insert(key)
+            }
+        }
+        absentUntil = absent.isEmpty ? nil : now + MemberState.lifetime
     }
 
     /// The series, with their sources, for which a condition is pending or met, or its tests hold.
@@ -374,18 +405,10 @@ package struct AlertBook: LineWatcher {
     }
 
     /// Takes over what a book of the run before knows, whose run has ended, but not its episodes.
-    package mutating func adopt(ended old: AlertBook, at wall: Timestamp) {
-        var old = old
-        // Alerts that came due while the agent was stopped were told to nobody.
-        old.isSilent = true
-        old.advance(to: wall)
+    package mutating func adopt(ended old: AlertBook) {
         adopt(old)
         // An episode whose line was lost keeps its name: those that were computed and not read do not count.
         newest = newest.mapValues { ($0.since, $0.read, $0.read) }
-        isSilent = true
-        board.advance(to: max(board.time, wall - offset))
-        collect()
-        isSilent = false
     }
 
     /// Takes over what another book knows, and the states of conditions that both have, but not its episodes.
@@ -401,28 +424,40 @@ package struct AlertBook: LineWatcher {
     /// Goes on after a reload, in the place of a book with other rules.
     ///
     /// - Parameter kept: `kept` lines with the newest of each series, for conditions that are new.
-    package mutating func replace(_ old: AlertBook, kept: [Line]) {
+    package mutating func replace(_ old: AlertBook, _ sources: [SourceStatus], kept: [Line], at wall: Timestamp) {
         adopt(old)
         (due, taken) = (old.due, old.taken)
-        take(old.episodes.values.sorted { $0.number < $1.number }, at: board.time, kept: kept)
+        (absent, absentUntil) = (old.absent, old.absentUntil)
+        describe(sources)
+        take(old.episodes.values.sorted { $0.number < $1.number }, at: board.time, kept: kept, until: wall)
     }
 
     /// Describes the sources that there are, and reads the newest lines of their series.
-    package mutating func begin(_ sources: [SourceStatus], kept: [Line]) {
-        for status in sources { board.describe(status) }
-        recall(kept)
+    package mutating func begin(_ sources: [SourceStatus], kept: [Line], at wall: Timestamp) {
+        describe(sources)
+        recall(kept, until: wall)
+        collect()
+    }
+
+    /// Describes all sources as they are now, also those of which no line was read.
+    private mutating func describe(_ sources: [SourceStatus]) {
+        for status in sources { describe(status) }
+        board.takeStatus()
     }
 
     /// Reads the newest lines of series for conditions that know nothing of these.
-    private mutating func recall(_ kept: [Line]) {
-        for line in kept { if case .kept(let kept) = line.body { board.recallForNew(steady(kept.line)) } }
-        collect()
+    private mutating func recall(_ kept: [Line], until wall: Timestamp) {
+        for line in kept {
+            if case .kept(let kept) = line.body { board.recallForNew(steady(kept.line), at: wall - offset) }
+        }
     }
 
     /// Takes over episodes. Those of conditions that changed are judged anew; those of conditions that are gone end.
     ///
     /// - Parameter knowsAll: whether the alerts of sources that are not there end.
-    private mutating func take(_ told: [Firing], at now: Timestamp, kept: [Line] = [], knowsAll: Bool = false) {
+    private mutating func take(
+        _ told: [Firing], at now: Timestamp, kept: [Line] = [], until wall: Timestamp? = nil, knowsAll: Bool = false
+    ) {
         var changed: [Key] = []
         for old in told {
             let key = Key(condition: Board.Name(old.alert.condition), about: Board.Name(old.alert.about))
@@ -446,7 +481,7 @@ package struct AlertBook: LineWatcher {
             // The old condition's worst value does not apply.
             if same.isEmpty { (episode.alert.worst, episode.alert.evidence.worst) = (nil, nil) }
             // A set and a series may have the same name.
-            let isOfSet = ["any ", "all "].contains { episode.alert.test.utf8.starts(with: $0.utf8) }
+            let isOfSet = (try? Condition(episode.alert.test))?.isOfSet ?? false
             let alike = place.conditions.filter { board.conditions[$0].isOfSet == isOfSet }
             for condition in same.isEmpty ? alike : same {
                 if board.setMet(
@@ -470,7 +505,7 @@ package struct AlertBook: LineWatcher {
             let key = Key(condition: Board.Name(rules[ruleOfCondition[condition]].name), about: Board.Name(about))
             return episodes[key]?.met.contains(condition) ?? false
         }
-        recall(kept)
+        recall(kept, until: wall ?? now + offset)
         board.judgeAgain()
         collect()
         for key in changed { episodes[key]?.isChanged = false }

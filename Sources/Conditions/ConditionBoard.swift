@@ -47,8 +47,9 @@ package struct ConditionBoard: Sendable {
     private var extremes: [Int: Extreme] = [:]
     /// Whether lines only set readings that nothing has set.
     private var isRecalling = false
-    /// When a feed goes on that was away: nothing is silent before its source had time to speak.
-    private var resumed: Timestamp?
+    /// When the run began, if there was one before, and its epoch. What was known before it is not known before its source had time
+    /// to speak: time in which nobody looked decides nothing.
+    private var resumed: (time: Timestamp, epoch: Int)?
 
     /// What a deadline is for.
     private enum Due: Hashable, Comparable {
@@ -264,7 +265,7 @@ package struct ConditionBoard: Sendable {
         case .stats(let stats): list(stats)
         case .gap: forget { _ in true }
         case .lost: forget { $0.agent == line.agent }
-        case .kept(let kept): recall(kept.line)
+        case .kept(let kept): recall(kept.line, until: now)
         default: applyOfSource(line, number)
         }
     }
@@ -273,6 +274,7 @@ package struct ConditionBoard: Sendable {
         guard let name = line.source, let source = source(named: name), !sources[source].isRetired else { return }
         // A source that was removed: lines from before say nothing of now.
         if number <= asOf, listsAll, !sources[source].isListed { return }
+        sources[source].isOfThisRun = true
         switch line.body {
         case .data(let data):
             events += 1
@@ -421,11 +423,13 @@ package struct ConditionBoard: Sendable {
     }
 
     /// Reads a kept line, which says nothing of its source now.
-    private mutating func recall(_ line: Line) {
+    ///
+    /// - Parameter limit: now, if the clock stands still as nothing has changed.
+    private mutating func recall(_ line: Line, until limit: Timestamp) {
         guard let name = line.source, let source = source(named: name), sources[source].isListed || !listsAll else {
             return
         }
-        let heard = min(line.time, now)
+        let heard = min(line.time, max(now, limit))
         sources[source].heard = max(sources[source].heard ?? heard, heard)
         switch line.body {
         case .data(let data): read(data, line, 0, of: source)
@@ -544,7 +548,12 @@ package struct ConditionBoard: Sendable {
 
     private mutating func apply(_ peer: Line.Peer, _ line: Line, _ sequence: Int) {
         guard let name = line.agent, let agent = agent(named: name) else { return }
-        sources[agent].failureCode = ["away", "refused", "conflict"].contains(peer.state) ? peer.state : nil
+        sources[agent].isOfThisRun = true
+        let standing = MemberState.Standing(rawValue: peer.state)
+        guard standing != .forgotten else { return retire(agent) }
+        sources[agent].isRetired = false
+        for pair in sources[agent].pairs { pairs[pair].isGone = false }
+        sources[agent].failureCode = [.away, .refused, .conflict].contains(standing) ? peer.state : nil
         sources[agent].isKnown = true
         if let heard = peer.heard {
             let heard = now - max(.zero, line.time - heard)
@@ -649,7 +658,7 @@ package struct ConditionBoard: Sendable {
     }
 
     private mutating func judge(_ index: Int) {
-        guard isJudging, !sources[pairs[index].source].isPast else { return }
+        guard isJudging, clock != nil, !sources[pairs[index].source].isPast else { return }
         let number = pairs[index].condition
         let condition = conditions[number]
         var verdict = Verdict.holds
@@ -845,10 +854,12 @@ package struct ConditionBoard: Sendable {
         }
     }
 
-    /// The series, with their sources, for which a condition is pending or met, or its tests hold.
+    /// The series, with their sources, for which a condition is pending or met, and those of sets.
     var openSeries: [(source: String, name: String)] {
         pairs.compactMap { pair in
-            guard pair.series != nil, pair.phase != .ok || pair.verdict == .holds else { return nil }
+            guard pair.series != nil, !pair.isGone, pair.phase != .ok || conditions[pair.condition].isOfSet else {
+                return nil
+            }
             return (sources[pair.source].name, pair.name)
         }
     }
@@ -861,10 +872,17 @@ package struct ConditionBoard: Sendable {
     /// Lines are missing.
     package mutating func miss() { forget { _ in true } }
 
-    /// Goes on with the next run of the feed: the lines of earlier ones have other numbers.
-    package mutating func resume(at time: Timestamp) {
-        advance(to: time)
-        resumed = now
+    /// Goes on with the next run of the feed, whose lines have other numbers.
+    ///
+    /// - Parameter isNew: whether it begins, and nobody was there before.
+    package mutating func resume(at time: Timestamp, isNew: Bool) {
+        if clock == nil { beginTime(at: time) }
+        clock = max(now, time)
+        if isNew {
+            epoch += 1
+            resumed = (now, epoch)
+            for index in sources.indices { sources[index].isOfThisRun = false }
+        }
         for index in pairs.indices {
             for number in pairs[index].readings.indices { pairs[index].readings[number].sequence = 0 }
             judge(index)
@@ -1012,14 +1030,16 @@ package struct ConditionBoard: Sendable {
         isJudging = old.isJudging
         for index in sources.indices { checkLateness(of: index) }
         if clock != nil { beginTime(at: now) }
-        judgeAgain()
+        judgeSets()
     }
 
     /// Reads a kept line for conditions that know nothing yet.
-    package mutating func recallForNew(_ line: Line) {
+    ///
+    /// - Parameter time: now.
+    package mutating func recallForNew(_ line: Line, at time: Timestamp) {
         guard let name = line.source, isListed(source: name) else { return }
         isRecalling = true
-        recall(line)
+        recall(line, until: time)
         isRecalling = false
     }
 
@@ -1055,6 +1075,7 @@ package struct ConditionBoard: Sendable {
         switch test.kind {
         case .fails(let code):
             guard sources[source].isKnown else { return .unknown(.nothingYet) }
+            if isAwaited(source, sources[source].isOfThisRun, next: &next) { return .unknown(.nothingYet) }
             pairs[index].readings[number].value = .nothing
             guard let failure = sources[source].failureCode else { return .doesNot }
             pairs[index].readings[number].value = .text(Sanitizer.visible(failure, limit: 64))
@@ -1066,7 +1087,7 @@ package struct ConditionBoard: Sendable {
             else { return .unknown(.nothingYet) }
             pairs[index].readings[number].time = heard
             // A feed that was away: the source is to have had time to speak.
-            let grace = resumed.flatMap { heard <= $0 ? $0 + graceTime(of: source) : nil } ?? heard
+            let grace = resumed.flatMap { heard <= $0.time ? $0.time + graceTime(of: source) : nil } ?? heard
             let due = max(heard + span, grace)
             if now < due {
                 next = min(next ?? due, due)
@@ -1088,6 +1109,9 @@ package struct ConditionBoard: Sendable {
         readSpan(number, test, of: index, next: &next)
         let reading = pairs[index].readings[number]
         guard reading.time != nil else { return reading.verdict }
+        if isAwaited(source, resumed.map { reading.epoch >= $0.epoch } ?? true, next: &next) {
+            return .unknown(.nothingYet)
+        }
         if measure.isOfRequests {
             guard reading.epoch >= sources[source].whole else { return .unknown(.gap) }
             if measure.isOfNewestAnswer, case .every(let period) = sources[source].rhythm,
@@ -1104,6 +1128,14 @@ package struct ConditionBoard: Sendable {
             return .unknown(reading.epoch < sources[source].whole ? .gap : .nothingYet)
         }
         return reading.verdict
+    }
+
+    /// Whether a source is yet to speak in this run, before what is known of an earlier one counts again.
+    private func isAwaited(_ source: Int, _ isOfThisRun: Bool, next: inout Timestamp?) -> Bool {
+        guard !isOfThisRun, let resumed else { return false }
+        let due = resumed.time + graceTime(of: source)
+        if now < due { next = min(next ?? due, due) }
+        return now < due
     }
 
     /// Reads a measure of the last time, if the test has one.
@@ -1142,7 +1174,7 @@ package struct ConditionBoard: Sendable {
     }
 
     private mutating func judgeSet(_ number: Int) {
-        guard isJudging else { return }
+        guard isJudging, clock != nil else { return }
         let condition = conditions[number]
         let isAny = condition.subject.scope == .any
         let present = members[number].filter { !pairs[$0].isGone && !sources[pairs[$0].source].isPast }
@@ -1186,12 +1218,13 @@ package struct ConditionBoard: Sendable {
 
     /// Whether a listed source that the set may be about has not answered yet.
     private func isUnanswered(_ number: Int) -> Bool {
-        unanswered.contains { index in
+        guard !unanswered.isEmpty else { return false }
+        let agents = Set(sources.lazy.filter { $0.hasAnswered && !$0.name.isOwnSource }.compactMap(\.agent))
+        return unanswered.contains { index in
             let source = sources[index]
             // An agent that has never been there.
             if source.isListed, let agent = source.agent, source.name.isOwnSource {
-                return conditions[number].mayBeAbout(agent: agent)
-                    && !sources.contains { $0.agent == agent && $0.hasAnswered && !$0.name.isOwnSource }
+                return conditions[number].mayBeAbout(agent: agent) && !agents.contains(agent)
             }
             return source.isListed && !source.hasAnswered && !groups[number].sources.contains(index)
                 && agentsByName[Board.Name(source.name)] == nil && conditions[number].mayBeAbout(source: source.name)
@@ -1241,6 +1274,8 @@ package struct ConditionBoard: Sendable {
         let about = subjects.candidates(of: sourceName, series: name).filter {
             !conditions[$0].isOfSources && conditions[$0].isAbout(series: name, of: sourceName)
         }
+        // Those that no condition is about are found to be that again.
+        if seriesByName.count >= Self.mostNames { seriesByName = seriesByName.filter { $0.value >= 0 } }
         guard seriesByName.count < Self.mostNames else {
             refused += about.isEmpty ? 0 : 1
             for number in about { groups[number].isCut = true }

@@ -20,6 +20,8 @@ struct SourceFacts: Sendable {
     /// Whether it was there, and is not any more.
     var isRetired = false
     var hasAnswered = false
+    /// Whether anything has come from it since the run began.
+    var isOfThisRun = true
     /// Whether an error came since its last complete answer, and the time of the newest, as written.
     var hasError = false
     var errorTime: Timestamp?

@@ -1,5 +1,5 @@
 package import Feed
-package import Reactor
+internal import Reactor
 
 /// The alerts that a recording would have produced: what an agent with these rules would have told, run after run.
 package struct PastAlerts: Sendable {
@@ -53,6 +53,14 @@ package struct PastAlerts: Sendable {
     /// Whether there is a rule of that name.
     package func has(rule name: String) -> Bool { names.contains(Board.Name(name)) }
 
+    /// What fires by the newest line.
+    package var firing: [(alert: Alert, source: String)] { book.firing }
+
+    /// Whether a rule of that name has a condition with these tests.
+    private func has(test: String, of name: String) -> Bool {
+        rules.contains { rule in rule.name == name && rule.conditions.contains { $0.body == test } }
+    }
+
     /// Applies the next line.
     package mutating func apply(_ line: RecordedLine) {
         guard case .other(let relayed) = line else { return applyNumbered(line) }
@@ -88,9 +96,9 @@ package struct PastAlerts: Sendable {
     /// Reads a line from before the first numbered one.
     private mutating func recall(_ old: Line, _ line: Line) {
         sieve.interrupt()
-        if next != nil, next?.firing == nil { prepare(at: line.time) }
+        if next != nil, next?.firing == nil { prepare() }
         if case .alert(let alert) = old.body {
-            guard old.agent == nil, alert.state != .resolved, has(rule: alert.condition),
+            guard old.agent == nil, alert.state != .resolved, has(test: alert.test, of: alert.condition),
                 let count = next?.firing?.count, count < Self.mostFiring
             else { return }
             next?.firing?.append((alert, old.source ?? EventStore.ownName))
@@ -102,12 +110,12 @@ package struct PastAlerts: Sendable {
     }
 
     /// Has a book of the next run take over what that of the run before knows.
-    private mutating func prepare(at time: Timestamp) {
+    private mutating func prepare() {
         guard let hello = next?.hello else { return }
         sieve.interrupt()
         let old = book
         refusedBefore += old.refused
-        book = book(of: hello.run, with: rules, interval: hello.interval, at: start(of: hello, time))
+        book = book(of: hello.run, with: rules, interval: hello.interval)
         next?.firing = old.firing
     }
 
@@ -119,26 +127,22 @@ package struct PastAlerts: Sendable {
     /// Goes on with the next run as an agent does that has its journal.
     private mutating func begin(at time: Timestamp) {
         guard next != nil else { return }
-        if next?.firing == nil { prepare(at: time) }
+        if next?.firing == nil { prepare() }
         guard let run = next.take() else { return }
         let before = firingBefore.filter { $0.alert.since < time }
         firingBefore = []
         book.resume(
             (run.firing ?? []) + before, sources: run.sources, isAll: run.isAll && !run.hello.isFleet,
-            at: start(of: run.hello, time))
+            isNew: run.hello.firstSeq == 1, at: start(of: run.hello, time))
         if run.isCut { book.miss(1...1) }
     }
 
     /// The book of a run that begins behind these lines, before `AlertBook.resume`.
     ///
-    /// - Parameters:
-    ///   - rules: which may be others.
-    ///   - started: when it begins.
-    package func book(
-        of run: String, with rules: [AlertRule], interval: Duration, at started: Timestamp
-    ) -> AlertBook {
+    /// - Parameter rules: which may be others.
+    package func book(of run: String, with rules: [AlertRule], interval: Duration) -> AlertBook {
         var next = AlertBook(rules, run: run, interval: interval, from: nil)
-        next.adopt(ended: book, at: started)
+        next.adopt(ended: book)
         return next
     }
 

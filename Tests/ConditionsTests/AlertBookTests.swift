@@ -212,15 +212,16 @@ import Testing
         stage.restart(at: 10)
         #expect(stage.told == ["firing a at 1 since 1 = 7.0"])
         stage.value("a", at: 11, 8)
+        stage.value("b", at: 20, 8)
         stage.pass(to: 31)
         #expect(stage.told.count == 1)
         stage.pass(to: 33)
-        #expect(stage.told.last == "firing b at 32 since 2 = 7.0")
+        #expect(stage.told.last == "firing b at 32 since 2 = 8.0")
         stage.value("a", at: 34, 1)
         #expect(stage.told.last == "resolved a at 34 since 1 = 1.0 by until")
         #expect(stage.alerts.last?.id == stage.alerts.first?.id)
         #expect(stage.alerts.last?.down == .seconds(33))
-        #expect(stage.alerts.last?.evidence == Alert.Evidence(run: "r2", from: 0, to: 4, worst: 1))
+        #expect(stage.alerts.last?.evidence == Alert.Evidence(run: "r2", from: 0, to: 6, worst: 1))
     }
 
     @Test func anAlertThatWasLostIsToldOnceUnderItsOwnID() throws {
@@ -230,8 +231,8 @@ import Testing
         let id = stage.alerts[0].id
         // And the line of a window behind it.
         stage.restart(at: 15, losing: 2)
-        stage.pass(to: 16)
-        #expect(stage.told == ["firing a at 15 since 1 = 7.0"])
+        stage.value("a", at: 16, 7)
+        #expect(stage.told == ["firing a at 16 since 1 = 7.0"])
         #expect(stage.alerts[0].id == id)
     }
 
@@ -607,7 +608,7 @@ import Testing
         stage.pass(to: 12)
         stage.restart(at: 13, [])
         stage.restart(at: 14, [rule])
-        stage.pass(to: 15)
+        stage.value("a", at: 15, 9)
         #expect(stage.alerts.map(\.state) == [.firing, .resolved, .firing])
         #expect(Set(stage.alerts.map(\.id)).count == 2)
     }
@@ -630,7 +631,7 @@ import Testing
         var past = PastAlerts([old])
         AlertStage.read(stage.recording()) { line, _ in past.apply(line) }
         var book = AlertBook([old, try AlertStage.rule("new: a > 50")], run: "r2", interval: .seconds(10), from: nil)
-        book.adopt(past.book(of: "r2", with: [old], interval: .seconds(10), at: stage.wall + .seconds(10)))
+        book.adopt(past.book(of: "r2", with: [old], interval: .seconds(10)))
         let source = SourceStatus(source: "a", state: .ok, since: stage.wall)
         book.resume(stage.journal.map(\.line).filter(\.isAlert), sources: [source], at: stage.wall + .seconds(10))
         #expect(book.takeAlerts().isEmpty && book.count == 1)
@@ -773,6 +774,7 @@ import Testing
         stage.value("a", at: 1, 9)
         let name = try #require(stage.alerts.first?.id)
         stage.restart(at: 2, losing: 1)
+        stage.value("a", at: 3, 9)
         #expect(stage.alerts.map(\.id) == [name])
     }
 
@@ -783,7 +785,7 @@ import Testing
         stage.value("a", at: 1, 9)
         stage.restart(at: 2, [])
         stage.restart(at: 3, [try rule("a > 6 for 10s")])
-        stage.pass(to: 20)
+        stage.value("a", at: 20, 9)
         #expect(stage.alerts.map(\.state) == [.firing, .resolved, .firing])
         #expect(stage.alerts[0].since == stage.alerts[2].since && stage.alerts[0].id != stage.alerts[2].id)
     }
@@ -797,10 +799,13 @@ import Testing
         #expect(stage.pending == [1, 0])
         stage.restart(at: 3, [rule])
         #expect(stage.pending == [1])
-        stage.pass(to: 20)
+        stage.value("a", at: 4, 9)
+        stage.pass(to: 12)
         #expect(stage.pending == [0] && stage.alerts.count == 1)
-        // Its line is lost.
-        stage.restart(at: 22, losing: 1)
+        // Its line is lost, and that of a window.
+        stage.restart(at: 22, losing: 2)
+        #expect(stage.pending == [1])
+        stage.value("a", at: 22.5, 9)
         #expect(stage.pending == [0] && stage.alerts.count == 1)
         stage.restart(at: 23)
         stage.value("a", at: 24, 1)

@@ -196,7 +196,7 @@ struct AlertStage: ~Copyable {
             past.apply(line)
             while past.nextAlert() != nil {}
         }
-        var book = past.book(of: run, with: rules ?? old, interval: .seconds(10), at: wall)
+        var book = past.book(of: run, with: rules ?? old, interval: .seconds(10))
         var newest: [[UInt8]: Line] = [:]
         var order: [[UInt8]] = []
         for recorded in journal {
@@ -212,7 +212,7 @@ struct AlertStage: ~Copyable {
     mutating func reload(_ rules: [AlertRule], kept: [Line] = []) {
         guard let old = state.takeWatcher() as? AlertBook else { return }
         var book = book(rules, from: nil)
-        book.replace(old, kept: kept)
+        book.replace(old, state.tables.statuses, kept: kept, at: wall)
         state.setWatcher(book, from: state.log.nextSequence, at: moment)
         state.advanceWatcher(at: moment)
         record()

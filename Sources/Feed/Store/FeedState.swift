@@ -347,7 +347,7 @@ package struct FeedState: ~Copyable, Sendable {
     mutating func setWatcher(_ new: any LineWatcher, from sequence: Int, at moment: Moment) {
         beginAlerts()
         watcher = new
-        calm = CalmSeries()
+        calm.interrupt()
         for status in tables.statuses { watcher?.describe(status) }
         watched = sequence
         watch(moment)

@@ -96,7 +96,7 @@ enum AlertCost: Scenario {
             for line in lines { book.apply(line) }
             let start = ThreadTime.now
             var next = AlertBook(new, run: "bench", interval: .seconds(10), from: time)
-            next.replace(book, kept: [])
+            next.replace(book, [], kept: [], at: time)
             times.append(ThreadTime.now - start)
         }
         return (times, bytes)

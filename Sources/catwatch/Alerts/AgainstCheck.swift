@@ -142,6 +142,8 @@ actor AgainstCheck {
             }
         }
         guard isRead else { return 2 }
+        // Those that fired already where it begins were not told by then.
+        for (alert, source) in past.firing { _ = episodes.add(alert, of: source) }
         for episode in episodes.firing { try add(episode) }
         try flush()
         guard lines > 0 else {

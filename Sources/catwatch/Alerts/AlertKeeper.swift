@@ -117,7 +117,7 @@ actor AlertKeeper {
         let (rules, started) = (rules, started)
         store.assumeIsolated { store in
             // The configuration may have been read again meanwhile.
-            var book = past.book(of: store.run, with: rules, interval: store.limits.interval, at: started)
+            var book = past.book(of: store.run, with: rules, interval: store.limits.interval)
             book.resume(told, sources: store.sourceStates, isAll: !store.isOfFleet, at: started)
             store.restore(lines)
             // Some may have gone while no agent ran, for longer than the store remembers.
@@ -142,7 +142,12 @@ actor AlertKeeper {
             }
             var book = AlertBook(
                 new, run: store.run, interval: store.limits.interval, from: old == nil ? store.wallTime : nil)
-            if let old { book.replace(old, kept: kept) } else { book.begin(store.sourceStates, kept: kept) }
+            let (sources, now) = (store.sourceStates, store.wallTime)
+            if let old {
+                book.replace(old, sources, kept: kept, at: now)
+            } else {
+                book.begin(sources, kept: kept, at: now)
+            }
             store.setWatcher(book, from: store.nextSequence)
         }
     }

@@ -299,7 +299,7 @@ import Testing
             // A reload removes one that fired.
             var next = AlertBook(Array(rules[1...]), run: "r1", interval: .seconds(10), from: nil)
             let old = try #require(await stage.store.takeWatcher() as? AlertBook)
-            next.replace(old, kept: [])
+            next.replace(old, await stage.store.sourceStates, kept: [], at: stage.store.wallTime)
             await stage.store.setWatcher(next, from: await stage.store.nextSequence)
             #expect(try conditions() == ["\(names[1]) 1", "\(names[2]) 0"])
         }
