@@ -41,8 +41,8 @@ from journal_file import Wrong, need
 LIBRARY = next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")), None)
 NAMES = ["rooms", "job", "load"]
 SERIES = {"rooms": ["rooms", "rooms/a", "rooms/*"], "job": ["job"], "load": ["load"], "stdin": ["stdin", "stdin/b", "stdin/*"]}
-# How far the clock is set forward at most while no agent runs: that looks like a stop, and what is older than two minutes is not read
-# again.
+# How far the clock is set forward at most while no agent runs, in all: that looks like stops, and what is older than two minutes is
+# not read again.
 LONGEST_STOP = 90
 
 
@@ -271,7 +271,7 @@ def trial(catwatch, folder, seed, options):
     journal, file, clock = folder / "journal", folder / "catwatch.jsonc", Clock(folder)
     has_kills = seed % 3 == 0 and "kills" in options.also
     has_times = dice.random() < 0.33 and "times" in options.also
-    count, seen = collections.Counter(), {}
+    count, seen, stopped = collections.Counter(), {}, 0
     with served(dice) as address:
         settings = {
             "output": "ndjson", "interval": "1s", "journal": str(journal), "journal_commit": dice.choice(("10ms", "100ms")),
@@ -303,7 +303,9 @@ def trial(catwatch, folder, seed, options):
                     agent.stop()
             if number < runs - 1:
                 if dice.random() < 0.4:
-                    count["between them"] += clock.set(step(dice, LONGEST_STOP))
+                    ahead = step(dice, LONGEST_STOP - stopped)
+                    stopped += max(0, ahead)
+                    count["between them"] += clock.set(ahead)
                 time.sleep(dice.choice((0, 0.2, dice.uniform(0.1, 1))))
     with contextlib.closing(journal_file.opened(journal)) as connection:
         kept = {name: journal_file.last(connection, number, base) for name, number, base in journal_file.runs(connection)}
