@@ -531,7 +531,7 @@ extension ConditionBoard {
 
 extension Alert {
     /// Takes the worst value so far; its line is of an earlier run if that is nil.
-    fileprivate mutating func note(_ worst: (value: Double, line: Int?)?) {
+    fileprivate mutating func note(_ worst: TurnLog.Worst?) {
         guard let worst else { return }
         self.worst = worst.value
         evidence.worst = worst.line.flatMap { $0 > 0 ? $0 : nil } ?? evidence.worst

@@ -34,27 +34,18 @@ package struct ConditionBoard: Sendable {
     /// The conditions with one state for a set.
     private let sets: [Int]
     private let hasPercentile: Bool
-    /// The changes since `takeTurns`; nil if nobody asks for them.
-    private var turns: [Turn]?
+    /// Nil if nobody asks for changes.
+    private var turns: TurnLog?
     /// The newest event of the line's series that was left out, and the series of which the line is data.
     private var leftOut: Timestamp?
     private var newestRead: (source: Int, series: Int?)?
     /// The listed sources that have not answered yet.
     private var unanswered: Set<Int> = []
-    /// The number of the line that is applied; 0 while time passes.
-    private var line = 0
-    /// The readings furthest beyond their limit, of pairs that are pending or met.
-    private var extremes: [Int: Extreme] = [:]
     /// Whether lines only set readings that nothing has set.
     private var isRecalling = false
     /// When the run began, if there was one before, and its epoch. What was known before it is not known before its source had time
     /// to speak: time in which nobody looked decides nothing.
     private var resumed: (time: Timestamp, epoch: Int)?
-
-    /// What a deadline is for.
-    private enum Due: Hashable, Comparable {
-        case pair(Int), set(Int), source(Int)
-    }
 
     private var pairs: [Pair] = []
     /// The room that pairs take.
@@ -71,7 +62,7 @@ package struct ConditionBoard: Sendable {
     private var seriesByName: [Board.Name: Int] = [:]
     /// Agents whose lines only set readings.
     private var pastAgents: Set<String> = []
-    private var deadlines = DeadlineSchedule<Due>()
+    private var deadlines = DeadlineSchedule<Part>()
     /// Nil before the first time of a feed with a past.
     private var clock: Timestamp?
     private var now: Timestamp { clock ?? Timestamp(microseconds: 0) }
@@ -101,7 +92,7 @@ package struct ConditionBoard: Sendable {
         self.conditions = conditions
         self.interval = interval
         (self.isJudging, self.isByLines) = (isJudging, isByLines)
-        turns = tellsTurns ? [] : nil
+        turns = tellsTurns ? TurnLog() : nil
         subjects = ConditionSubjects(conditions)
         sets = conditions.indices.filter { conditions[$0].isOfSet }
         hasPercentile = conditions.contains(where: \.hasPercentile)
@@ -167,9 +158,10 @@ package struct ConditionBoard: Sendable {
 
     private func decisivePair(of condition: Int) -> Int? {
         let wanted: Verdict = isMet(condition) ? .holds : .doesNot
-        func rank(_ pair: Pair) -> (Int, Timestamp) {
+        func rank(_ pair: Pair) -> (Int, Timestamp, String) {
             let isWanted = pair.phase.isMet || pair.verdict == wanted
-            return (isWanted ? 1 : 0, pair.readings.compactMap(\.time).max() ?? Timestamp(microseconds: 0))
+            // Of equals, always the same one.
+            return (isWanted ? 1 : 0, pair.readings.compactMap(\.time).max() ?? Timestamp(microseconds: 0), pair.name)
         }
         return members[condition].max { rank(pairs[$0]) < rank(pairs[$1]) }
     }
@@ -253,10 +245,10 @@ package struct ConditionBoard: Sendable {
     package mutating func apply(_ line: Line, at time: Timestamp?, newest: Timestamp? = nil) {
         (leftOut, newestRead) = (newest, nil)
         if let time { advance(to: time) }
-        self.line = line.seq ?? 0
-        defer { self.line = 0 }
-        if line.isForwarded, let agent = line.agent, let index = agentsByName[Board.Name(agent)] { hear(index) }
         let number = line.seq ?? 0
+        turns?.line = number
+        defer { turns?.line = 0 }
+        if line.isForwarded, let agent = line.agent, let index = agentsByName[Board.Name(agent)] { hear(index) }
         if number > 0, line.agent == nil {
             if case .data = line.body {} else { written = line.time }
         }
@@ -679,7 +671,7 @@ package struct ConditionBoard: Sendable {
             pairs[index].phase.step(condition, verdict, until: ending, at: now)
             if pairs[index].isGone { pairs[index].phase = .ok }
             count(number, from: before, to: pairs[index].phase)
-            if turns != nil { tell(index, of: number, before, pairs[index].phase) }
+            tell(.pair(index), of: number, before, pairs[index].phase, isGone: pairs[index].isGone)
             if let due = pairs[index].phase.deadline(of: condition), due > now { next = min(next ?? due, due) }
         }
         if let next, next > now { deadlines.add(.pair(index), at: next) }
@@ -726,11 +718,11 @@ package struct ConditionBoard: Sendable {
             }
         }
         // A value that is worse than all before is told.
-        guard let worst = extremes[index]?.worst, let sign = condition.limit?.sign else { return true }
+        guard let worst = turns?.worst(of: .pair(index))?.value, let sign = condition.limit?.sign else { return true }
         if sign > 0 {
             range.high = min(range.high, worst.nextUp)
         } else {
-            range.low = max(range.low, (-worst).nextDown)
+            range.low = max(range.low, worst.nextDown)
         }
         return true
     }
@@ -738,47 +730,23 @@ package struct ConditionBoard: Sendable {
     // MARK: Turns
 
     /// Removes and returns the changes since the last time.
-    mutating func takeTurns() -> [Turn] {
-        guard let found = turns, !found.isEmpty else { return [] }
-        turns = []
-        return found
-    }
+    mutating func takeTurns() -> [Turn] { turns?.take() ?? [] }
 
-    private mutating func tell(
-        _ pair: Int?, of condition: Int, _ before: Phase, _ phase: Phase, isGone: Bool = false
-    ) {
-        let key = pair ?? ~condition
-        if before.since == nil, phase.since != nil { extremes[key] = Extreme(from: line) }
-        if let pair { extend(pair) }
-        if before.isMet != phase.isMet {
-            let extreme = extremes[key]
-            let turn = Turn(
-                condition: condition, pair: pair, isMet: phase.isMet, at: now,
-                since: phase.since ?? before.since ?? now, from: extreme?.from ?? 0, line: line,
-                worst: worst(of: extreme, condition),
-                isGone: isGone || pair.map { pairs[$0].isGone } ?? false)
-            turns?.append(turn)
+    private mutating func tell(_ part: Part, of number: Int, _ before: Phase, _ phase: Phase, isGone: Bool = false) {
+        guard turns != nil else { return }
+        var reading: TurnLog.Worst?
+        if case .pair(let index) = part, pairs[index].verdict == .holds, let limit = conditions[number].limit,
+            case .number(let value) = pairs[index].readings[limit.test].value
+        {
+            reading = TurnLog.Worst(value: value, line: pairs[index].readings[limit.test].sequence)
         }
-        if phase.since == nil { extremes[key] = nil }
-    }
-
-    /// The sign of values that are beyond the limit of a condition.
-    private func sign(of condition: Int) -> Double { conditions[condition].limit?.sign ?? 1 }
-
-    /// Remembers a reading that is further beyond its limit than those before.
-    private mutating func extend(_ pair: Int) {
-        guard pairs[pair].verdict == .holds, let known = extremes[pair],
-            let (test, sign) = conditions[pairs[pair].condition].limit,
-            case .number(let value) = pairs[pair].readings[test].value,
-            known.worst.map({ sign * value > $0 }) ?? true
-        else { return }
-        extremes[pair]?.worst = sign * value
-        extremes[pair]?.line = pairs[pair].readings[test].sequence
+        let (condition, now) = (conditions[number], now)
+        turns?.note(part, of: number, condition, from: before, to: phase, reading, at: now, isGone: isGone)
     }
 
     /// The measurement that decided a turn, and the number of its line.
     func measurement(of turn: Turn) -> (value: Reading.Value, sequence: Int) {
-        guard let index = turn.pair ?? decisivePair(of: turn.condition) else { return (.nothing, 0) }
+        guard let index = pair(of: turn) ?? decisivePair(of: turn.condition) else { return (.nothing, 0) }
         let (condition, readings) = (conditions[turn.condition], pairs[index].readings)
         var number = 0
         if !turn.isMet, condition.end != nil {
@@ -793,9 +761,11 @@ package struct ConditionBoard: Sendable {
         return (value, readings[number].sequence)
     }
 
+    private func pair(of turn: Turn) -> Int? { if case .pair(let index) = turn.part { index } else { nil } }
+
     /// What a turn is about, and the name of its source, if that is one.
     func subject(of turn: Turn) -> (name: String, source: String?) {
-        if let pair = turn.pair {
+        if let pair = pair(of: turn) {
             let isAgent = conditions[turn.condition].isAboutAgents
             return (pairs[pair].name, isAgent ? nil : sources[pairs[pair].source].name)
         }
@@ -887,7 +857,7 @@ package struct ConditionBoard: Sendable {
             for number in pairs[index].readings.indices { pairs[index].readings[number].sequence = 0 }
             judge(index)
         }
-        for key in extremes.keys { extremes[key] = Extreme(from: 0, worst: extremes[key]?.worst) }
+        turns?.beginRun()
     }
 
     /// Sets a condition as met for a series, source, agent or set, whatever it was.
@@ -902,22 +872,18 @@ package struct ConditionBoard: Sendable {
             guard condition.subject.pattern?.text ?? "*" == name else { return false }
             if groups[number].phase.isMet { return true }
             groups[number].phase = .firing(since: since)
-            extremes[~number] = Extreme(from: 0)
+            turns?.begin(.set(number), worst: nil)
             return true
         }
         guard let pair = pair(of: number, about: name, of: sourceName) else { return false }
         pairs[pair].isGone = false
-        let worst = worst.map { sign(of: number) * $0 }
         if pairs[pair].phase.isMet {
-            if let worst, extremes[pair]?.worst.map({ $0 < worst }) ?? true {
-                extremes[pair]?.worst = worst
-                extremes[pair]?.line = nil
-            }
+            if let worst { turns?.raise(.pair(pair), to: TurnLog.Worst(value: worst), condition) }
             return true
         }
         count(number, from: pairs[pair].phase, to: .firing(since: since))
         pairs[pair].phase = .firing(since: since)
-        extremes[pair] = Extreme(from: 0, worst: worst)
+        turns?.begin(.pair(pair), worst: worst)
         for test in condition.tests {
             if case .isSilent(let span) = test.kind { setSilent(pair, since: since - span) }
         }
@@ -938,14 +904,10 @@ package struct ConditionBoard: Sendable {
         return known.first { pairs[$0].condition == number }
     }
 
-    /// The worst value so far of what a condition is met for, and its line, if that is of this run; nil where values have no order.
-    mutating func worst(of number: Int, about name: String, source: String) -> (value: Double, line: Int?)? {
+    /// The worst value so far of what a condition is met for; nil where values have no order.
+    mutating func worst(of number: Int, about name: String, source: String) -> TurnLog.Worst? {
         guard !conditions[number].isOfSet, let pair = pair(of: number, about: name, of: source) else { return nil }
-        return worst(of: extremes[pair], number)
-    }
-
-    private func worst(of extreme: Extreme?, _ condition: Int) -> (value: Double, line: Int?)? {
-        extreme.flatMap { extreme in extreme.worst.map { (sign(of: condition) * $0, extreme.line) } }
+        return turns?.worst(of: .pair(pair))
     }
 
     /// Nothing came after that time, unless a line tells otherwise.
@@ -1020,12 +982,12 @@ package struct ConditionBoard: Sendable {
             }
             count(condition, from: pairs[new].phase, to: pair.phase)
             pairs[new].adopt(pair)
-            extremes[new] = old.extremes[index]
+            if let turns = old.turns { self.turns?.adopt(.pair(index), as: .pair(new), of: turns) }
         }
         for number in old.sets {
             guard let new = same[number] else { continue }
             groups[new].adopt(old.groups[number])
-            extremes[~new] = old.extremes[~number]
+            if let turns = old.turns { self.turns?.adopt(.set(number), as: .set(new), of: turns) }
         }
         isJudging = old.isJudging
         for index in sources.indices { checkLateness(of: index) }
@@ -1182,7 +1144,7 @@ package struct ConditionBoard: Sendable {
             let before = groups[number].phase
             (groups[number].changed, groups[number].changedFirst) = (nil, nil)
             (groups[number].phase, groups[number].verdict) = (.ok, nil)
-            return tell(nil, of: number, before, .ok, isGone: true)
+            return tell(.set(number), of: number, before, .ok, isGone: true)
         }
         var verdict = Verdict.common(of: present.map { pairs[$0].verdict }, any: isAny)
         if verdict != Verdict(isAny) {
@@ -1202,7 +1164,7 @@ package struct ConditionBoard: Sendable {
         }
         let before = groups[number].phase
         groups[number].phase.step(condition, verdict, until: ending, at: now)
-        if turns != nil { tell(nil, of: number, before, groups[number].phase) }
+        tell(.set(number), of: number, before, groups[number].phase)
         if let due = groups[number].phase.deadline(of: condition), due > now { deadlines.add(.set(number), at: due) }
     }
 

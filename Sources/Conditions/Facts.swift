@@ -100,36 +100,6 @@ struct Group: Sendable {
     var verdict: Verdict?
 }
 
-/// A change of a condition's state, for one pair or for a set.
-struct Turn: Sendable {
-    let condition: Int
-    /// Nil for a set.
-    let pair: Int?
-    let isMet: Bool
-    /// When, and since when the tests hold or held.
-    let at: Timestamp
-    let since: Timestamp
-    /// The number of the line since which they hold, and of the one that decided; 0 where it was time, and not a line.
-    let from: Int
-    let line: Int
-    /// The worst value; its line is of an earlier run if that is nil.
-    let worst: (value: Double, line: Int?)?
-    /// Whether the series is gone.
-    let isGone: Bool
-}
-
-/// How far a value is beyond its limit while a condition is pending or met.
-struct Extreme: Sendable {
-    /// The number of the line that began it.
-    var from: Int
-    /// The value, with its sign changed where less is worse; nil before the first.
-    var worst: Double?
-    /// Nil for a line of an earlier run.
-    var line: Int?
-
-    init(from: Int, worst: Double? = nil) { (self.from, self.worst) = (from, worst) }
-}
-
 extension Condition {
     /// The first test with a limit to numbers, and the sign of values beyond it; nil without one.
     var limit: (test: Int, sign: Double)? {

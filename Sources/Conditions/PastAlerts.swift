@@ -24,6 +24,8 @@ package struct PastAlerts: Sendable {
     private var isFleet = false
     /// The newest time by the writer's clock: events have times of their own.
     private var written: Timestamp?
+    /// The latest time of a line.
+    private var latest: Timestamp?
     private var refusedBefore = 0
     /// What may fire where the reading begins.
     private var firingBefore: [(alert: Alert, source: String)]
@@ -90,13 +92,14 @@ package struct PastAlerts: Sendable {
     private mutating func applyNumbered(_ line: RecordedLine) {
         begin(at: line.time)
         if !line.isData { written = line.time }
+        latest = max(latest ?? line.time, line.time)
         sieve.show(line, to: &book)
     }
 
     /// Reads a line from before the first numbered one.
     private mutating func recall(_ old: Line, _ line: Line) {
         sieve.interrupt()
-        if next != nil, next?.firing == nil { prepare() }
+        if next != nil, next?.firing == nil { prepare(at: line.time) }
         if case .alert(let alert) = old.body {
             guard old.agent == nil, alert.state != .resolved, has(test: alert.test, of: alert.condition),
                 let count = next?.firing?.count, count < Self.mostFiring
@@ -109,13 +112,19 @@ package struct PastAlerts: Sendable {
         }
     }
 
-    /// Has a book of the next run take over what that of the run before knows.
-    private mutating func prepare() {
+    /// Has a book of the next run take over what that of the run before knows, unless an agent would not have read of it again.
+    private mutating func prepare(at time: Timestamp) {
         guard let hello = next?.hello else { return }
         sieve.interrupt()
         let old = book
         refusedBefore += old.refused
-        book = book(of: hello.run, with: rules, interval: hello.interval)
+        let rhythms = next?.sources.map(\.rhythm) ?? []
+        let span = max(memory, WindowSpan.lookback(for: rhythms, history: hello.history ?? .seconds(120)))
+        if let latest, latest < start(of: hello, time) - span {
+            book = AlertBook(rules, run: hello.run, interval: hello.interval, from: nil)
+        } else {
+            book = book(of: hello.run, with: rules, interval: hello.interval)
+        }
         next?.firing = old.firing
     }
 
@@ -127,7 +136,7 @@ package struct PastAlerts: Sendable {
     /// Goes on with the next run as an agent does that has its journal.
     private mutating func begin(at time: Timestamp) {
         guard next != nil else { return }
-        if next?.firing == nil { prepare() }
+        if next?.firing == nil { prepare(at: time) }
         guard let run = next.take() else { return }
         let before = firingBefore.filter { $0.alert.since < time }
         firingBefore = []
