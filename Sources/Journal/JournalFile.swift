@@ -113,10 +113,18 @@ package struct JournalFile {
         return status.st_size == 0 ? try moveLogAside("an empty file has taken its place") : nil
     }
 
-    /// Removes an index that belongs to another log or file: SQLite would use it if another process has it open.
+    /// Has SQLite recreate an index that does not match the log and the file: it would use that index if another process
+    /// has it open.
     ///
     /// Opens the file, which `prepare` must not do: only call it before this process opens the journal.
-    func removeStaleIndex() { if JournalIndex.isStale(beside: path) { unlink(path + "-shm") } }
+    ///
+    /// - Parameter isPair: whether file and log are those of the last owner. Then so are those of a process that has the
+    ///   index open, and it must go on sharing the index: with one of its own it would miss what is committed from now
+    ///   on, and at its end checkpoint by that index and remove the log. Otherwise the index may be another file's.
+    func renewStaleIndex(isPair: Bool) {
+        guard JournalIndex.isStale(beside: path) else { return }
+        if isPair { JournalIndex.invalidate(beside: path) } else { unlink(path + "-shm") }
+    }
 
     /// Refuses everything but a regular file of ours with a single name.
     private func check(_ status: stat) throws(JournalFault) {

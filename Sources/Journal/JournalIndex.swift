@@ -31,6 +31,13 @@ enum JournalIndex {
         return bytes(path + "-wal", 24, from: end).map { $0[8..<16] == log[16..<24] } ?? false
     }
 
+    /// Marks the index as not initialised in the first of its two headers: whoever reads it next recreates it from the
+    /// log, as after a writer that died while it changed the index.
+    static func invalidate(beside path: String) {
+        guard let file = try? Descriptor.open(path + "-shm", flags: O_WRONLY | O_NOFOLLOW | O_NONBLOCK) else { return }
+        _ = pwrite(file.number, [0 as UInt8], 1, 12)
+    }
+
     /// Returns bytes of a file; nil when it has fewer.
     private static func bytes(_ path: String, _ count: Int, from start: Int64 = 0) -> [UInt8]? {
         guard let file = try? Descriptor.open(path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return nil }

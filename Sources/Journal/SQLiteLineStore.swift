@@ -59,7 +59,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
             }
             notice = try file.prepare() ?? notice
             // Only at the first time: later, a reader in this process may have the file open.
-            if readFaults.trace == nil { file.removeStaleIndex() }
+            if readFaults.trace == nil { file.renewStaleIndex(isPair: lock?.note == file.pair) }
             do throws(JournalFault) {
                 // After a kill, both are still as the last owner noted them.
                 if mustCheckLog, lock?.note != file.pair, file.loggedBytes > 0, try !file.hasItsLog() {

@@ -690,6 +690,62 @@ import Testing
         #expect(!JournalIndex.isStale(beside: path))
     }
 
+    /// An agent was killed in the middle of a commit: before the log's first page was whole, or behind later ones.
+    @Test(.enabled(if: access("/usr/bin/sqlite3", X_OK) == 0), arguments: [false, true])
+    func sharesTheIndexWithThoseWhoHaveTheFileOpen(_ isFirstCommit: Bool) throws {
+        try makeJournal()
+        var killed: SQLiteLineStore? = try openStore()
+        let reader = try Reader(path)
+        defer { reader.end() }
+        #expect(reader.count() == "10")
+        if isFirstCommit {
+            try folder.write([UInt8](repeating: 7, count: 32), to: "journal-wal")
+        } else {
+            var feed = FeedOfLines(run: "two")
+            try killed?.commit([feed.greeting] + feed.add(5), at: now)
+            let index = try folder.read("journal-shm")
+            try killed?.commit(feed.add(5), at: now)
+            let file = try Descriptor.open(path + "-shm", flags: O_WRONLY)
+            #expect(pwrite(file.number, index, 136, 0) == 136)
+        }
+        killed = nil
+        var next: SQLiteLineStore? = try openStore()
+        var feed = FeedOfLines(run: "three")
+        try next?.commit([feed.greeting] + feed.add(4), at: now)
+        #expect(reader.count() == (isFirstCommit ? "14" : "24"))
+        // This one is killed too, and so the reader is the last who has the file open.
+        next = nil
+        reader.end()
+        #expect(try LineReader.numbers(SQLiteHistory(path: path)).suffix(4) == LineReader.numbers("three", 1...4)[...])
+    }
+
+    /// Another process that reads the journal from time to time, and would put its log into it at the end.
+    private final class Reader {
+        private var input: UnsafeMutablePointer<FILE>?
+        private let output: UnsafeMutablePointer<FILE>
+
+        init(_ path: String) throws {
+            mkfifo(path + ".rows", 0o600)
+            input = popen("exec /usr/bin/sqlite3 '\(path)' >'\(path).rows'", "w")
+            output = try #require(fopen(path + ".rows", "r"))
+        }
+
+        func count() -> String {
+            fputs("SELECT count(*) FROM lines;\n", input)
+            fflush(input)
+            var line = [CChar](repeating: 0, count: 16)
+            fgets(&line, 16, output)
+            return String(decoding: line.prefix { $0 != 10 && $0 != 0 }.map(UInt8.init), as: UTF8.self)
+        }
+
+        func end() {
+            if let input { pclose(input) }
+            input = nil
+        }
+
+        deinit { fclose(output) }
+    }
+
     @Test func leavesALogThatCameWithAnotherFile() throws {
         let store = try openStore()
         try expectWorking(store)
