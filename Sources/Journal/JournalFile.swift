@@ -109,6 +109,7 @@ package struct JournalFile {
             }
             return notice
         }
+        try checkKind()
         try check(status)
         return status.st_size == 0 ? try moveLogAside("an empty file has taken its place") : nil
     }
@@ -126,13 +127,19 @@ package struct JournalFile {
         if isPair { JournalIndex.invalidate(beside: path) } else { unlink(path + "-shm") }
     }
 
-    /// Refuses everything but a regular file of ours with a single name.
-    private func check(_ status: stat) throws(JournalFault) {
+    /// Refuses everything but a regular file, if it exists, for readers too: opening a pipe would wait for its writer.
+    func checkKind() throws(JournalFault) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
         switch status.st_mode & S_IFMT {
         case S_IFREG: break
         case S_IFLNK: throw JournalFault(.disk, "it is a symbolic link, and links are not followed")
         default: throw JournalFault(.disk, "it is not a file")
         }
+    }
+
+    /// Refuses a file of another user, or with several names.
+    private func check(_ status: stat) throws(JournalFault) {
         guard status.st_uid == geteuid() else {
             throw JournalFault(.disk, "it belongs to another user (\(status.st_uid)), and is not written to")
         }

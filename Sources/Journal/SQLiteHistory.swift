@@ -172,6 +172,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     /// The connection to the file that has the name now: a damaged one has been moved aside.
     private func database() throws(JournalFault) -> SQLiteDatabase {
         let file = try JournalFile(path)
+        try file.checkKind()
         let now = try JournalTrace(file)
         if let opened, opened.trace == now { return opened.database }
         try check(now)

@@ -423,6 +423,9 @@ import Testing
         rmdir(path)
         mkfifo(path, 0o600)
         try expectRefusal("it is not a file")
+        // Opening one for reading would wait for a writer.
+        let fault = #expect(throws: JournalFault.self) { try LineReader.numbers(SQLiteHistory(path: path)) }
+        #expect(fault == JournalFault(.disk, "it is not a file"))
     }
 
     @Test func saysThatThereIsNoFolder() throws {
