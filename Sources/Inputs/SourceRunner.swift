@@ -66,14 +66,20 @@ package actor SourceRunner {
         isRunning = true
         await replace(with: sources)
         do throws(CancellationError) {
-            while !slots.values.allSatisfy({ $0.task == nil }) { try await news.wait() }
+            // After `end`, until it is cancelled: they did not end by themselves.
+            while !isRunning || !slots.values.allSatisfy({ $0.task == nil }) { try await news.wait() }
             isRunning = false
         } catch {
-            isRunning = false
-            for slot in slots.values { slot.task?.cancel() }
+            end()
             for slot in slots.values { await slot.task?.value }
             throw error
         }
+    }
+
+    /// Ends all inputs, without waiting for them.
+    package func end() {
+        isRunning = false
+        for slot in slots.values { slot.task?.cancel() }
     }
 
     /// Ends sources that are not in `sources`, starts new ones, and restarts those that changed under the same name.

@@ -608,6 +608,7 @@ actor Agent {
 
     /// Ends the feed, lets the outputs drain, and prints the result.
     private func wind(down stop: Stop) async -> Int32 {
+        await runner?.end()
         // A short run has alerts too.
         try? await alerts?.waitUntilBegun(until: loop.clock.now.advanced(by: OutputRunner.drainTime))
         restoring?.cancel()

@@ -123,6 +123,36 @@ import Testing
         }
     }
 
+    /// Alerts are waited for at the end, but not with inputs that go on.
+    @Test(arguments: [nil, ["-d", "500ms"], ["-n", "3"]])
+    func nothingIsPolledWhileTheEndWaitsForAlerts(_ ending: [String]?) async throws {
+        try await withLoop(virtual: true) { loop in
+            let machine = SimulatedMachine(on: loop) { _, _ in HTTPAnswer(status: 200, body: Array("7".utf8)) }
+            let folder = try TemporaryFolder()
+            let path = folder.path("x.db")
+            machine.worker.time = { (before: .milliseconds(500), after: .zero) }
+            var parts = SimulatedProcess.Parts()
+            parts.journal = { _ in (SQLiteLineStore(path: path), SQLiteHistory(path: path)) }
+            let agent = SimulatedProcess(on: machine, seed: 1, parts: parts)
+            async let status = agent.run(
+                [
+                    "http://cats.test/n", "-e", "100ms", "-o", "ndjson", "--journal", path, "--alert", "high: > 5",
+                ] + (ending ?? []))
+            while await machine.transport.requests < 3 { try await loop.sleep(for: .milliseconds(10)) }
+            if ending == nil { agent.signal(SIGTERM) }
+            #expect(try await status == 0)
+            #expect(await machine.transport.requests < 8)
+            let lines = try Self.decoded(agent.output)
+            let alerts = lines.filter { if case .alert = $0.body { true } else { false } }
+            #expect(alerts.count == 1)
+            guard case .bye(let bye)? = lines.last?.body else {
+                Issue.record("it ends with \(agent.output.suffix(2))")
+                return
+            }
+            #expect(bye.lastSeq == lines.compactMap(\.seq).max())
+        }
+    }
+
     /// It fires since before what is read again, of which nothing would begin it, and what ends it began before the restart.
     @Test func theTimeOfAnEndGoesOnThroughARestart() async throws {
         try await withLoop(virtual: true) { loop in
