@@ -119,7 +119,7 @@ package struct PastAlerts: Sendable {
         let old = book
         refusedBefore += old.refused
         let rhythms = next?.sources.map(\.rhythm) ?? []
-        let span = max(memory, WindowSpan.lookback(for: rhythms, history: hello.history ?? .seconds(120)))
+        let span = max(memory, WindowSpan.lookback(for: rhythms, history: hello.history))
         if let latest, latest < start(of: hello, time) - span {
             book = AlertBook(rules, run: hello.run, interval: hello.interval, from: nil)
         } else {
