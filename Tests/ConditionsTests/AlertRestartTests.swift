@@ -84,6 +84,38 @@ import Testing
         #expect(stage.told.last == "resolved a at 43 since 1 = 1.0 by until")
     }
 
+    /// An agent does not read again what is older than two minutes.
+    @Test(arguments: [100, 1_000]) func aStopIsComputedAsAnAgentSeesIt(seconds: Double) throws {
+        let line = "a > 5 until < 3 for 10s"
+        var stage = try AlertStage(line, "a < 3 for 20s", sources: [Self.polled])
+        stage.value("a", at: 1, 9)
+        stage.value("a", at: 2, 1)
+        stage.restart(at: seconds, reading: .seconds(122))
+        for second in [1.0, 3, 5, 7, 9, 11, 13] { stage.value("a", at: seconds + second, 1) }
+        #expect(stage.alerts.last?.at == AlertStage.start + .seconds(seconds + (seconds > 500 ? 11 : 1)))
+        var past = PastAlerts(try [line, "a < 3 for 20s"].map { try AlertStage.rule($0) })
+        var computed: [Alert] = []
+        AlertStage.read(stage.recording()) { line, _ in
+            past.apply(line)
+            while let (_, alert) = past.nextAlert() { computed.append(alert) }
+        }
+        #expect(computed.map { AlertStage.text($0, start: AlertStage.start) } == stage.told)
+    }
+
+    /// By the lines from somewhere on, it may be another that came first.
+    @Test func ofEqualSeriesTheSameOneDecides() throws {
+        for names in [["a/x", "a/y"], ["a/y", "a/x"]] {
+            var stage = try AlertStage("any a > 5 until < 3", sources: [Self.polled])
+            stage.publish(stage.value(names[0], 7), stage.value(names[1], 7))
+            for values in [[8.0, 9], [1, 2]] {
+                stage.pass(to: stage.seconds + 1)
+                stage.publish(stage.value("a/x", values[0]), stage.value("a/y", values[1]))
+            }
+            stage.pass(to: 5)
+            #expect(stage.alerts.last?.value == 2, "\(names)")
+        }
+    }
+
     @Test func alertsOfAReloadKnowThatASourceFails() throws {
         for isFirst in [false, true] {
             var stage = isFirst ? try AlertStage() : try AlertStage("b > 5")
