@@ -95,7 +95,7 @@ package struct AlertBook: LineWatcher {
     }
     /// The longest time that a condition looks back.
     package var memory: Duration { board.conditions.map(\.memory).max() ?? .zero }
-    /// The number of times that a series found no room.
+    /// The number of lines of which the series found no room.
     package var refused: Int { board.refused }
 
     // MARK: Lines

@@ -77,7 +77,7 @@ extension Condition {
     var mayBeSilent: Bool { allTests.contains { if case .isSilent = $0.kind { true } else { false } } }
 
     /// Whether it is about a source as such, and not about its series.
-    var isOfSources: Bool {
+    package var isOfSources: Bool {
         if subject.scope == .agent { return true }
         if subject.pattern?.contains(UInt8(ascii: "/")) ?? false { return false }
         return allTests.allSatisfy { test in
@@ -119,7 +119,8 @@ extension Condition {
         return subject.pattern?.matches(source) ?? true
     }
 
-    func isAbout(series: String, of source: String) -> Bool {
+    /// Whether it is about this series of a source.
+    package func isAbout(series: String, of source: String) -> Bool {
         if let literal = subject.pattern?.literal, literal.utf8.elementsEqual(series.utf8) { return true }
         // Series of response times, memory and counts too.
         guard SeriesKind(of: series) == .data else { return false }

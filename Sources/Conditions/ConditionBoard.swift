@@ -19,7 +19,7 @@ package struct ConditionBoard: Sendable {
     private static let mostNames = 100_000
 
     package let conditions: [Condition]
-    /// The number of times that a series, source or agent found no room.
+    /// The number of lines of which the series, source or agent found no room.
     package private(set) var refused = 0
     /// The number of answers, of errors and of data lines.
     package private(set) var answers = 0
@@ -684,8 +684,7 @@ package struct ConditionBoard: Sendable {
 
     // MARK: Calm
 
-    /// The values between which further events of the series of the newest line change nothing, both exclusive, as long as nothing else
-    /// comes of its source and time decides nothing; nil if any may.
+    /// See `LineWatcher`.
     package var calm: (low: Double, high: Double)? {
         guard let newestRead else { return nil }
         let source = sources[newestRead.source]

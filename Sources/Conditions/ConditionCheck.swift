@@ -15,12 +15,6 @@ extension Condition {
         isAboutAgents ? subject.pattern?.matches(agent) ?? true : mayBeAbout(agent: agent)
     }
 
-    /// Whether it is about series, and not about a source as such.
-    package var isAboutSeries: Bool { !isOfSources }
-
-    /// Whether it is about this series of a source.
-    package func concerns(series: String, of source: String) -> Bool { isAbout(series: series, of: source) }
-
     /// How people write each test.
     package var testTexts: [String] { allTests.map(\.text) }
 

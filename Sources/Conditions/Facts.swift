@@ -4,7 +4,7 @@ internal import Reactor
 /// The state of a source, or of an agent of a fleet.
 struct SourceFacts: Sendable {
     let name: String
-    /// The agent that a fleet's source belongs to, if its name is one of those.
+    /// What its name has before the first dot: in a fleet, the agent that it belongs to.
     let agent: String?
     /// The conditions of the source itself, and those of its series that look at its requests too.
     var pairs: [Int] = []

@@ -46,7 +46,7 @@ package struct PastAlerts: Sendable {
     /// The longest time that a condition looks back.
     package var memory: Duration { book.memory }
 
-    /// The number of times that a series found no room.
+    /// The number of lines of which the series found no room.
     package var refused: Int { refusedBefore + book.refused }
 
     /// Whether a rule is about anything in the recording.

@@ -68,9 +68,9 @@ import Testing
         #expect(
             try Condition("agent w* fails").mayConcern(agent: "web")
                 && !Condition("agent w fails").mayConcern(agent: "web"))
-        #expect(try Condition("> 5").isAboutSeries && !Condition("status > 5").isAboutSeries)
+        #expect(try !Condition("> 5").isOfSources && Condition("status > 5").isOfSources)
         #expect(
-            try Condition("a > 5").concerns(series: "a/b", of: "a")
-                && !Condition("a/c > 5").concerns(series: "a/b", of: "a"))
+            try Condition("a > 5").isAbout(series: "a/b", of: "a")
+                && !Condition("a/c > 5").isAbout(series: "a/b", of: "a"))
     }
 }

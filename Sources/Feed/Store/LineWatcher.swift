@@ -17,8 +17,8 @@ package protocol LineWatcher: Sendable {
     ///
     /// - Parameter newest: the time of the newest event of its series that was left out, as `calm` allows.
     mutating func apply(_ line: Line, newest: Timestamp?)
-    /// The values between which further events of the series of the line before change nothing, both exclusive, as long as no other
-    /// line of its source comes; nil if any may.
+    /// The values between which further events of the series of the line before change nothing, both exclusive, as long as only
+    /// events and alerts come, and no time passes; nil if any may.
     var calm: (low: Double, high: Double)? { get }
     /// Lines that the log does not have any more were missed.
     mutating func miss(_ numbers: ClosedRange<Int>)
@@ -26,7 +26,7 @@ package protocol LineWatcher: Sendable {
     mutating func advance(to wall: Timestamp)
     /// When something may change without a line, by the wall clock; nil for never.
     var nextDeadline: Timestamp? { get }
-    /// The number of times that it had no room for a series.
+    /// The number of lines for whose series it had no room.
     var refused: Int { get }
     /// Removes and returns the next alert that is due, with its source's name.
     mutating func nextAlert() -> (source: String, alert: Alert)?

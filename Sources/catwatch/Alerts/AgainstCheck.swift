@@ -151,7 +151,7 @@ actor AgainstCheck {
             return 1
         }
         if options.alertFormat == .text { try write(summary) }
-        if past.refused > 0 { notice("too many series for alerts: \(past.refused) were left out") }
+        if past.refused > 0 { notice("too many series for alerts: \(past.refused) lines were left out") }
         if episodes.leftOut > 0 { notice("\(episodes.leftOut) alerts were left out: too many fire at once") }
         return isCompared ? judge() : 0
     }

@@ -43,7 +43,7 @@ struct AlertCheck {
         self.rules = rules
         matches = rules.map { _ in Matches() }
         for (number, rule) in rules.enumerated() {
-            for condition in rule.conditions where condition.isAboutSeries {
+            for condition in rule.conditions where !condition.isOfSources {
                 let tests = condition.testTexts.map { _ in (canHold: false, obstacle: String?.none) }
                 if let name = condition.literalSubject {
                     named[name, default: []].append(states.count)
@@ -63,7 +63,7 @@ struct AlertCheck {
         let isNew = seen.count < Self.mostSeries && seen.insert(data.series).inserted
         for number in [named[data.series] ?? [], named[source] ?? [], others].joined() {
             let condition = states[number].condition
-            guard condition.concerns(series: data.series, of: source) else { continue }
+            guard condition.isAbout(series: data.series, of: source) else { continue }
             states[number].isMatched = true
             let rule = states[number].rule
             if isNew, matches[rule].last != seen.count {
@@ -113,7 +113,7 @@ struct AlertCheck {
     }
 
     private func summary(_ number: Int, _ answered: Set<String>) -> String {
-        guard rules[number].conditions.contains(where: \.isAboutSeries) else { return "about sources, not series" }
+        guard !rules[number].conditions.allSatisfy(\.isOfSources) else { return "about sources, not series" }
         let found = matches[number]
         guard found.count > 0 else { return "no series yet" }
         return "\(found.count) series: \(text(of: found.names, outOf: found.count))"
