@@ -326,6 +326,10 @@ package struct AlertBook: LineWatcher {
             episode.number, at: rule.reminder.map { max(episode.told + $0, passing ?? episode.told) })
     }
 
+    package mutating func remind() {
+        for number in keys.keys.sorted() { remind(number, at: passing ?? board.time) }
+    }
+
     private mutating func remind(_ number: Int, at time: Timestamp) {
         guard let key = keys[number], let episode = episodes[key], let place = places[key.condition] else { return }
         var alert = episode.alert
@@ -387,7 +391,8 @@ package struct AlertBook: LineWatcher {
         guard !isAll else { return }
         let listed = Set(sources.map { Board.Name($0.source) })
         for (key, episode) in episodes {
-            let isAboutAgent = places[key.condition]?.conditions.contains { board.conditions[$0].isAboutAgents } ?? false
+            let conditions = places[key.condition]?.conditions ?? 0..<0
+            let isAboutAgent = conditions.contains { board.conditions[$0].isAboutAgents }
             let name = isAboutAgent ? key.about : Board.Name(episode.source)
             if isAboutAgent || episode.source != EventStore.ownName, !listed.contains(name) {
                 absent[name, default: []].insert(key)

@@ -96,5 +96,7 @@ struct TurnLog: Sendable {
 
 /// A part of a board that has a state and a deadline.
 enum Part: Hashable, Comparable, Sendable {
-    case pair(Int), set(Int), source(Int)
+    case pair(Int)
+    case set(Int)
+    case source(Int)
 }

@@ -42,7 +42,8 @@ struct JournalScan {
         case .rest:
             // These tables are small.
             for part in [
-                "length(hello) FROM runs", "name FROM runs ORDER BY name, base", "length(line) FROM stats", "time FROM marks",
+                "length(hello) FROM runs", "name FROM runs ORDER BY name, base", "length(line) FROM stats",
+                "time FROM marks",
             ] {
                 let rows = try database.prepare("SELECT \(part)")
                 while try rows.step() {}

@@ -218,6 +218,38 @@ import Testing
         }
     }
 
+    /// Whoever saw it begin learns of its end, also from the run after.
+    @Test func whatFiresIsToldAgainInAJournalThatBeginsAnew() async throws {
+        try await withLoop(virtual: true) { loop in
+            let values = SimulatedValues()
+            let machine = SimulatedMachine(on: loop) { _, _ in
+                HTTPAnswer(status: 200, body: Array("\(values.value)".utf8))
+            }
+            let folder = try TemporaryFolder()
+            let path = folder.path("x.db")
+            var parts = SimulatedProcess.Parts()
+            parts.journal = { _ in (SQLiteLineStore(path: path), SQLiteHistory(path: path)) }
+            var told: [(state: Alert.State, id: String)] = []
+            for run in [1, 2] as [UInt64] {
+                let agent = SimulatedProcess(on: machine, seed: run, parts: parts)
+                async let status = agent.run([
+                    "http://cats.test/n", "-e", "2s", "-o", "ndjson", "--journal", path, "--alert",
+                    "high: > 100 until < 50",
+                ])
+                try await loop.sleep(for: .seconds(10))
+                if run == 1 { for name in folder.names where name.hasPrefix("x.db") { unlink(folder.path(name)) } }
+                values.value = run == 1 ? 80 : 20
+                try await loop.sleep(for: .seconds(20))
+                agent.signal(SIGTERM)
+                _ = try await status
+                for line in try Self.decoded(agent.output) {
+                    if case .alert(let alert) = line.body { told.append((alert.state, alert.id)) }
+                }
+            }
+            #expect(told.map(\.state) == [.firing, .reminder, .resolved] && Set(told.map(\.id)).count == 1)
+        }
+    }
+
     @Test func theJournalSaysFromTheFirstLineOnWhatTheSourcesAre() async throws {
         try await withLoop(virtual: true) { loop in
             let machine = Self.machine(on: loop)
@@ -417,4 +449,9 @@ import Testing
                 !agent.output.contains { $0.contains("restart") || $0.contains("durable") || $0.contains("journal") })
         }
     }
+}
+
+/// What a simulated source says.
+private final class SimulatedValues: @unchecked Sendable {  // touched on one loop only
+    var value = 150
 }

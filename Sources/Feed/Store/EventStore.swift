@@ -291,6 +291,14 @@ package actor EventStore {
         announce()
     }
 
+    /// Tells again what fires, as who keeps the lines has lost those that told it.
+    package func remindOfAlerts() {
+        guard ending == nil else { return }
+        let moment = closeSomeWindows()
+        state.remindOfAlerts(at: moment)
+        announce()
+    }
+
     /// Removes and returns the watcher, which has seen all lines.
     package func takeWatcher() -> (any LineWatcher)? { state.takeWatcher() }
 

@@ -377,6 +377,13 @@ package struct FeedState: ~Copyable, Sendable {
         publishAlerts(moment)
     }
 
+    /// Has the watcher tell again what fires.
+    mutating func remindOfAlerts(at moment: Moment) {
+        advanceWatcher(at: moment)
+        watcher?.remind()
+        publishAlerts(moment)
+    }
+
     /// Shows the watcher the lines of an event, unless they change nothing.
     ///
     /// - Parameter isWatched: whether it is data of a source that the watcher wants to see.

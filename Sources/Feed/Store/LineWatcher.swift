@@ -24,6 +24,8 @@ package protocol LineWatcher: Sendable {
     mutating func miss(_ numbers: ClosedRange<Int>)
     /// Lets time pass.
     mutating func advance(to wall: Timestamp)
+    /// Tells again what fires.
+    mutating func remind()
     /// When something may change without a line, by the wall clock; nil for never.
     var nextDeadline: Timestamp? { get }
     /// The number of lines for whose series it had no room.

@@ -237,6 +237,8 @@ package actor JournalOutput {
             let opens = mustOpen
             let attempt = try await attempt(pieces)
             if let opening = attempt.opening {
+                // Another file, which has nothing of before.
+                if hasOpened, opening.lastRun == nil { await store.remindOfAlerts() }
                 (mustOpen, hasOpened) = (false, true)
                 resume(opening.positions)
                 begin(opening.lastRun)

@@ -281,6 +281,7 @@ import Testing
             alerts.append((source, AlertLinesTests.alert(.resolved, about: source)))
         }
         func miss(_ numbers: ClosedRange<Int>) {}
+        func remind() {}
         mutating func advance(to wall: Timestamp) {
             guard let start, wall - ahead > start + .seconds(60) else { return }
             alerts.append(("time", AlertLinesTests.alert(about: "time")))
