@@ -430,17 +430,23 @@ package struct AlertBook: LineWatcher {
     ///
     /// - Parameter kept: `kept` lines with the newest of each series, for conditions that are new.
     package mutating func replace(_ old: AlertBook, _ sources: [SourceStatus], kept: [Line], at wall: Timestamp) {
+        var old = old
+        old.advance(to: wall)
         adopt(old)
+        isSilent = true
+        board.advance(to: max(board.time, wall - offset))
+        collect()
+        isSilent = false
         (due, taken) = (old.due, old.taken)
         (absent, absentUntil) = (old.absent, old.absentUntil)
         describe(sources)
-        take(old.episodes.values.sorted { $0.number < $1.number }, at: board.time, kept: kept, until: wall)
+        take(old.episodes.values.sorted { $0.number < $1.number }, at: board.time, kept: kept)
     }
 
     /// Describes the sources that there are, and reads the newest lines of their series.
-    package mutating func begin(_ sources: [SourceStatus], kept: [Line], at wall: Timestamp) {
+    package mutating func begin(_ sources: [SourceStatus], kept: [Line]) {
         describe(sources)
-        recall(kept, until: wall)
+        recall(kept)
         collect()
     }
 
@@ -451,18 +457,14 @@ package struct AlertBook: LineWatcher {
     }
 
     /// Reads the newest lines of series for conditions that know nothing of these.
-    private mutating func recall(_ kept: [Line], until wall: Timestamp) {
-        for line in kept {
-            if case .kept(let kept) = line.body { board.recallForNew(steady(kept.line), at: wall - offset) }
-        }
+    private mutating func recall(_ kept: [Line]) {
+        for line in kept { if case .kept(let kept) = line.body { board.recallForNew(steady(kept.line)) } }
     }
 
     /// Takes over episodes. Those of conditions that changed are judged anew; those of conditions that are gone end.
     ///
     /// - Parameter knowsAll: whether the alerts of sources that are not there end.
-    private mutating func take(
-        _ told: [Firing], at now: Timestamp, kept: [Line] = [], until wall: Timestamp? = nil, knowsAll: Bool = false
-    ) {
+    private mutating func take(_ told: [Firing], at now: Timestamp, kept: [Line] = [], knowsAll: Bool = false) {
         var changed: [Key] = []
         for old in told {
             let key = Key(condition: Board.Name(old.alert.condition), about: Board.Name(old.alert.about))
@@ -510,7 +512,7 @@ package struct AlertBook: LineWatcher {
             let key = Key(condition: Board.Name(rules[ruleOfCondition[condition]].name), about: Board.Name(about))
             return episodes[key]?.met.contains(condition) ?? false
         }
-        recall(kept, until: wall ?? now + offset)
+        recall(kept)
         board.judgeAgain()
         collect()
         for key in changed { episodes[key]?.isChanged = false }

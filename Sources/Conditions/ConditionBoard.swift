@@ -43,6 +43,8 @@ package struct ConditionBoard: Sendable {
     private var unanswered: Set<Int> = []
     /// Whether lines only set readings that nothing has set.
     private var isRecalling = false
+    /// The time of the kept line that is read.
+    private var recalled: Timestamp?
     /// When the run began, if there was one before, and its epoch. What was known before it is not known before its source had time
     /// to speak: time in which nobody looked decides nothing.
     private var resumed: (time: Timestamp, epoch: Int)?
@@ -50,6 +52,9 @@ package struct ConditionBoard: Sendable {
     private var pairs: [Pair] = []
     /// The room that pairs take.
     private var room = 0
+    /// Whether something found no room, and how much of it those take that have gone since room was last made.
+    private var isFull = false
+    private var gone = 0
     /// The pairs of each condition, its common state, and how many of its pairs are met or pending.
     private var members: [[Int]]
     private var groups: [Group]
@@ -245,6 +250,7 @@ package struct ConditionBoard: Sendable {
     package mutating func apply(_ line: Line, at time: Timestamp?, newest: Timestamp? = nil) {
         (leftOut, newestRead) = (newest, nil)
         if let time { advance(to: time) }
+        if isFull { makeRoom() }
         let number = line.seq ?? 0
         turns?.line = number
         defer { turns?.line = 0 }
@@ -257,7 +263,7 @@ package struct ConditionBoard: Sendable {
         case .stats(let stats): list(stats)
         case .gap: forget { _ in true }
         case .lost: forget { $0.agent == line.agent }
-        case .kept(let kept): recall(kept.line, until: now)
+        case .kept(let kept): recall(kept.line)
         default: applyOfSource(line, number)
         }
     }
@@ -273,7 +279,7 @@ package struct ConditionBoard: Sendable {
             if case .every = sources[source].rhythm { halfRead[source] = now }
             checkFlaw(of: source)
             answer(source, number)
-            read(data, line, number, of: source)
+            read(data, line, number, of: source, at: now)
         case .window(let window): read(window, number, of: source)
         case .latency(let sample):
             answers += 1
@@ -285,7 +291,7 @@ package struct ConditionBoard: Sendable {
                 answer(source, number)
                 judgeAll(of: source)
             }
-            read(sample, line, number, of: source)
+            read(sample, line, number, of: source, at: now)
         case .error(let failure):
             errors += 1
             newestError = failure.message
@@ -415,20 +421,18 @@ package struct ConditionBoard: Sendable {
     }
 
     /// Reads a kept line, which says nothing of its source now.
-    ///
-    /// - Parameter limit: now, if the clock stands still as nothing has changed.
-    private mutating func recall(_ line: Line, until limit: Timestamp) {
+    private mutating func recall(_ line: Line) {
         guard let name = line.source, let source = source(named: name), sources[source].isListed || !listsAll else {
             return
         }
-        let heard = min(line.time, max(now, limit))
+        let heard = min(line.time, now)
         sources[source].heard = max(sources[source].heard ?? heard, heard)
+        recalled = line.time
+        defer { recalled = nil }
         switch line.body {
-        case .data(let data): read(data, line, 0, of: source)
+        case .data(let data): read(data, line, 0, of: source, at: heard)
         case .window(let window): read(window, 0, of: source)
-        case .latency(let sample):
-            read(sample, line, 0, of: source)
-            sources[source].requested = heard
+        case .latency(let sample): read(sample, line, 0, of: source, at: heard)
         default: break
         }
     }
@@ -448,11 +452,12 @@ package struct ConditionBoard: Sendable {
         }
     }
 
-    private mutating func read(_ data: Line.Data, _ line: Line, _ sequence: Int, of source: Int) {
+    /// - Parameter time: when it came.
+    private mutating func read(_ data: Line.Data, _ line: Line, _ sequence: Int, of source: Int, at time: Timestamp) {
         newestRead = (source, nil)
         guard let index = series(named: data.series, of: source) else { return }
         newestRead = (source, index)
-        series[index].heard = max(series[index].heard ?? now, now)
+        series[index].heard = max(series[index].heard ?? time, time)
         if let leftOut { series[index].newest = max(series[index].newest ?? leftOut, leftOut) }
         // A step of the clock back makes newer events seem older.
         if let newest = series[index].newest, let written, newest > written + interval { series[index].newest = nil }
@@ -491,10 +496,13 @@ package struct ConditionBoard: Sendable {
         }
     }
 
-    private mutating func read(_ sample: LatencySample, _ line: Line, _ sequence: Int, of source: Int) {
+    /// - Parameter time: when it came.
+    private mutating func read(
+        _ sample: LatencySample, _ line: Line, _ sequence: Int, of source: Int, at time: Timestamp
+    ) {
         let now = now
         sources[source].answerTime = line.time
-        sources[source].requested = now
+        sources[source].requested = max(sources[source].requested ?? time, time)
         if hasPercentile, !isRecalling { sources[source].times.add(sample.ms, at: now) }
         forEachTest(of: sources[source].pairs + sources[source].seriesPairs) { board, pair, number, test in
             switch test.measure {
@@ -547,6 +555,11 @@ package struct ConditionBoard: Sendable {
         for pair in sources[agent].pairs { pairs[pair].isGone = false }
         sources[agent].failureCode = [.away, .refused, .conflict].contains(standing) ? peer.state : nil
         sources[agent].isKnown = true
+        let isAway = sources[agent].failureCode != nil
+        for index in sources.indices where sources[index].agent == name && sources[index].isCutOff != isAway {
+            sources[index].isCutOff = isAway
+            judgeAll(of: index)
+        }
         if let heard = peer.heard {
             let heard = now - max(.zero, line.time - heard)
             sources[agent].heard = max(sources[agent].heard ?? heard, heard)
@@ -564,6 +577,7 @@ package struct ConditionBoard: Sendable {
     }
 
     private mutating func lose(_ pair: Int) {
+        if !pairs[pair].isGone { gone += pairs[pair].size }
         for number in pairs[pair].readings.indices where pairs[pair].readings[number].time != nil {
             pairs[pair].readings[number].verdict = .unknown(.missing)
         }
@@ -584,6 +598,14 @@ package struct ConditionBoard: Sendable {
         pairs[pair].readings[test].time = now
         pairs[pair].readings[test].sequence = sequence
         pairs[pair].readings[test].epoch = epoch
+        guard let recalled else { return }
+        // It says no more than if it had come in its time.
+        let source = sources[pairs[pair].source]
+        if source.isLate || source.failureCode != nil {
+            pairs[pair].readings[test].epoch = source.epoch - 1
+        } else if let resumed, recalled < resumed.time {
+            pairs[pair].readings[test].epoch = resumed.epoch - 1
+        }
     }
 
     /// Something came from a source or agent: it is not silent.
@@ -626,6 +648,7 @@ package struct ConditionBoard: Sendable {
         let isLate = now > due
         if isLate != sources[source].isLate {
             sources[source].isLate = isLate
+            if isLate { beginEpoch(of: source) }
             judgeAll(of: source)
         }
         // The moment after.
@@ -944,7 +967,9 @@ package struct ConditionBoard: Sendable {
     }
 
     /// Takes over what another board knows, and the states of the conditions that both have.
-    package mutating func adopt(_ old: ConditionBoard) {
+    ///
+    /// - Parameter withGone: whether series that are gone are known as that.
+    package mutating func adopt(_ old: ConditionBoard, withGone: Bool = true) {
         isJudging = false
         (clock, run, written, resumed) = (old.clock, old.run, old.written, old.resumed)
         (epoch, whole, asOf, listsAll) = (old.epoch, old.whole, old.asOf, old.listsAll)
@@ -958,13 +983,15 @@ package struct ConditionBoard: Sendable {
         }
         // In their order, which decides between equals.
         for (name, index) in old.seriesByName.filter({ $0.value >= 0 }).sorted(by: { $0.value < $1.value }) {
-            guard let source = sourcesByName[Board.Name(old.sources[old.series[index].source].name)],
+            let isGone = old.series[index].pairs.allSatisfy { old.pairs[$0].isGone }
+            guard withGone || !isGone,
+                let source = sourcesByName[Board.Name(old.sources[old.series[index].source].name)],
                 let new = series(named: name.text, of: source)
             else { continue }
             let facts = old.series[index]
             (series[new].heard, series[new].newest, series[new].window) = (facts.heard, facts.newest, facts.window)
             // A new condition is not about it either.
-            guard facts.pairs.allSatisfy({ old.pairs[$0].isGone }) else { continue }
+            guard isGone else { continue }
             for pair in series[new].pairs { pairs[pair].isGone = true }
         }
         // Several may have the same text.
@@ -995,12 +1022,10 @@ package struct ConditionBoard: Sendable {
     }
 
     /// Reads a kept line for conditions that know nothing yet.
-    ///
-    /// - Parameter time: now.
-    package mutating func recallForNew(_ line: Line, at time: Timestamp) {
+    package mutating func recallForNew(_ line: Line) {
         guard let name = line.source, isListed(source: name) else { return }
         isRecalling = true
-        recall(line, until: time)
+        recall(line)
         isRecalling = false
     }
 
@@ -1082,7 +1107,7 @@ package struct ConditionBoard: Sendable {
             }
             return reading.verdict
         }
-        if sources[source].failureCode != nil { return .unknown(.failing) }
+        if sources[source].failureCode != nil || sources[source].isCutOff { return .unknown(.failing) }
         if sources[source].isLate { return .unknown(.late) }
         // After an outage, until data comes.
         guard reading.epoch >= sources[source].epoch else {
@@ -1238,6 +1263,7 @@ package struct ConditionBoard: Sendable {
         // Those that no condition is about are found to be that again.
         if seriesByName.count >= Self.mostNames { seriesByName = seriesByName.filter { $0.value >= 0 } }
         guard seriesByName.count < Self.mostNames else {
+            isFull = true
             refused += about.isEmpty ? 0 : 1
             for number in about { groups[number].isCut = true }
             return nil
@@ -1258,23 +1284,40 @@ package struct ConditionBoard: Sendable {
         return index
     }
 
+    /// Forgets the series that are gone, once they are many.
+    private mutating func makeRoom() {
+        isFull = false
+        guard gone >= Self.mostPairs / 10 else { return }
+        var new = self
+        (new.pairs, new.room, new.gone, new.deadlines) = ([], 0, 0, DeadlineSchedule())
+        (new.sources, new.series, new.halfRead, new.unanswered) = ([], [], [:], [])
+        (new.sourcesByName, new.agentsByName, new.seriesByName) = ([:], [:], [:])
+        new.members = Array(repeating: [], count: conditions.count)
+        new.groups = Array(repeating: Group(), count: conditions.count)
+        new.met = Array(repeating: 0, count: conditions.count)
+        new.pending = new.met
+        new.turns?.forgetParts()
+        new.adopt(self, withGone: false)
+        self = new
+    }
+
     private mutating func add(_ number: Int, _ name: String, source: Int, series: Int?) -> Int? {
         let tests = conditions[number].allTests
         let spans = tests.map(\.slidingSpan)
-        let count = spans.count { $0 != nil }
-        let size = 1 + 10 * count
+        let pair = Pair(
+            condition: number, name: name, source: source, series: series, begun: clock,
+            readings: tests.map { _ in Reading() },
+            sliding: spans.allSatisfy { $0 == nil } ? [] : spans.map { $0.map { SlidingValues(of: $0) } })
+        let size = pair.size
         guard room + size <= Self.mostPairs else {
+            isFull = true
             refused += 1
             groups[number].isCut = true
             return nil
         }
         room += size
         let index = pairs.count
-        pairs.append(
-            Pair(
-                condition: number, name: name, source: source, series: series, begun: clock,
-                readings: tests.map { _ in Reading() },
-                sliding: count == 0 ? [] : spans.map { $0.map { SlidingValues(of: $0) } }))
+        pairs.append(pair)
         members[number].append(index)
         groups[number].sources.insert(source)
         judge(index)

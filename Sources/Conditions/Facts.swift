@@ -34,6 +34,8 @@ struct SourceFacts: Sendable {
     var rhythm = Rhythm.stream
     var bands: BandScale?
     var isLate = false
+    /// Whether the agent that it belongs to is away.
+    var isCutOff = false
     /// The time of its last good answer.
     var answered: Timestamp?
     /// The time of its last request that has ended.
@@ -84,6 +86,8 @@ struct Pair: Sendable {
     var ending: Verdict?
     /// Whether a complete answer did not have the series.
     var isGone = false
+    /// The room that it takes.
+    var size: Int { 1 + 10 * sliding.count { $0 != nil } }
 }
 
 /// The common state of the series that `any` or `all` is about.

@@ -42,6 +42,8 @@ package actor SourceRunner {
     private var spread = Duration.zero
     private var slots: [String: Slot] = [:]
     private var isRunning = false
+    /// Whether `end` was called, which may be before `run` begins.
+    private var isEnded = false
     /// Signalled when an input has ended.
     private let news: Wakeup
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -63,7 +65,7 @@ package actor SourceRunner {
 
     /// Runs the sources, whose names differ, until every input has ended by itself.
     package func run(_ sources: [Source]) async throws(CancellationError) {
-        isRunning = true
+        isRunning = !isEnded
         await replace(with: sources)
         do throws(CancellationError) {
             // After `end`, until it is cancelled: they did not end by themselves.
@@ -78,7 +80,7 @@ package actor SourceRunner {
 
     /// Ends all inputs, without waiting for them.
     package func end() {
-        isRunning = false
+        (isRunning, isEnded) = (false, true)
         for slot in slots.values { slot.task?.cancel() }
     }
 

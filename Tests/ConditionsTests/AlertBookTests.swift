@@ -326,7 +326,7 @@ import Testing
         let kept = stage.kept
         stage.reload(try ["hot: a > 6 for 1h", "warm: a > 100"].map { try AlertStage.rule($0) }, kept: kept)
         #expect(stage.told.count == 3)
-        #expect(stage.told.last == "resolved a at 1 since 1 = 7.0 by changed")
+        #expect(stage.told.last == "resolved a at 2 since 1 = 7.0 by changed")
         #expect(stage.alerts.last?.condition == "warm")
         stage.value("a", at: 3, 6)
         #expect(stage.told.last == "resolved a at 3 since 1 = 6.0 by until")

@@ -116,6 +116,50 @@ import Testing
         }
     }
 
+    @Test func aLateAnswerMeetsNothingByAnOldValue() throws {
+        for line in [
+            "a > 5 for 7s", "any a > 5 for 7s", "a/y > 5 for 7s", #"a/x /t = "old" for 7s"#, "a/y /t exists for 7s",
+        ] {
+            var stage = try AlertStage(line, sources: [Self.polled])
+            func event(_ key: String, _ value: Double, _ text: String) -> Event {
+                let data = Array(text.utf8)[...]
+                return stage.event("a", .data(Datum(key: Array(key.utf8)[...], value: value, data: data)))
+            }
+            stage.pass(to: 1)
+            stage.publish(event("x", 9, #"{"t":"old"}"#), event("y", 9, #"{"t":"old"}"#))
+            stage.pass(to: 10)
+            stage.publish(event("x", 1, #"{"t":"new"}"#), event("y", 1, "{}"))
+            stage.answer("a", at: 10)
+            stage.pass(to: 30)
+            #expect(stage.told.isEmpty, "\(line)")
+        }
+    }
+
+    @Test func alertsOfAReloadKnowThatASourceIsLate() throws {
+        var stage = try AlertStage("b > 5", sources: [Self.polled])
+        stage.value("a", at: 1, 9)
+        stage.answer("a", at: 1)
+        stage.pass(to: 8)
+        let rules = try ["hot: a > 5", "set: any a > 5", "well: a status = 200"].map { try AlertStage.rule($0) }
+        stage.reload(rules, kept: stage.kept)
+        stage.value("a", at: 9, 1)
+        #expect(stage.told.isEmpty)
+        stage.answer("a", at: 9)
+        #expect(stage.alerts.map(\.condition) == ["well"])
+    }
+
+    @Test func alertsOfAReloadRightAfterAStartWaitAsTheOthersDo() throws {
+        var stage = try AlertStage("b > 5", "old: a > 5", sources: [Self.polled])
+        stage.value("a", at: 1, 9)
+        let kept = stage.kept.filter { $0.source == "a" }
+        stage.restart(at: 10)
+        stage.reload(try ["hot: a > 5", "set: any a > 5", "old: a > 7"].map { try AlertStage.rule($0) }, kept: kept)
+        #expect(stage.told.count == 1)
+        stage.value("a", at: 11, 1)
+        stage.pass(to: 12)
+        #expect(stage.alerts.map(\.state) == [.firing, .resolved] && stage.alerts.last?.condition == "old")
+    }
+
     @Test func alertsOfAReloadKnowThatASourceFails() throws {
         for isFirst in [false, true] {
             var stage = isFirst ? try AlertStage() : try AlertStage("b > 5")
@@ -134,7 +178,7 @@ import Testing
         let rules = try ["hi: a > 5", "f: a fails"].map { try AlertStage.rule($0) }
         var book = AlertBook(rules, run: "r", interval: .seconds(10), from: AlertStage.start)
         let data = try Self.decoded(#""seq":1,"type":"a","source":"a","series":"a","value":9"#, 1)
-        book.begin([status], kept: [kept(data)], at: AlertStage.start + .seconds(2))
+        book.begin([status], kept: [kept(data)])
         #expect(book.takeAlerts().map(\.alert.condition) == ["f"])
     }
 
@@ -181,6 +225,19 @@ import Testing
         #expect(book.takeAlerts().map(\.alert.condition) == ["agent * silent 5s"])
     }
 
+    @Test func theSourcesOfAnAgentThatIsAwayAreUnknown() throws {
+        var book = try Self.book("w.q > 5 for 4s")
+        book.describe(Self.status("w.q"))
+        let value =
+            #""seq":2,"type":"q","source":"w.q","series":"w.q","value":9,"agent":"w","run":"o","origin_seq":1"#
+        _ = try Self.told(&book, (1, Self.peer("w", "live", heard: 1)), (2, value))
+        #expect(try Self.told(&book, (4, Self.peer("w", "away", heard: 3))).isEmpty)
+        book.advance(to: AlertStage.start + .seconds(20))
+        #expect(book.takeAlerts().isEmpty)
+        let told = try Self.told(&book, (21, Self.peer("w", "live", heard: 21)))
+        #expect(told == ["w.q > 5 for 4s firing w.q"])
+    }
+
     /// They were taken out of the hub's configuration while it did not run.
     @Test func whatAHubNoLongerHearsOfIsForgottenADayAfterItsStart() throws {
         let lines = ["v: w.q > 5", "down: agent w silent 5s", "u: x.q > 5", "y: agent x fails"]
@@ -193,7 +250,7 @@ import Testing
                 + #""run":"o","origin_seq":1"#
         }
         let told = try Self.told(
-            &first, (1, Self.peer("w", "live", heard: 1)), (1, Self.peer("x", "away", heard: 1)), (2, value("w.q", 2)),
+            &first, (1, Self.peer("w", "live", heard: 1)), (1, Self.peer("x", "live", heard: 1)), (2, value("w.q", 2)),
             (2, value("x.q", 3)), (9, Self.peer("x", "away", heard: 8)))
         #expect(told.sorted() == ["down firing w", "u firing x.q", "v firing w.q", "y firing x"])
         var book = AlertBook(first.rules, run: "r2", interval: .seconds(10), from: nil)
@@ -258,6 +315,33 @@ import Testing
         }
         let told = try Self.told(&book, (2, #""seq":200000,"type":"a","source":"a","series":"a/late","value":9"#))
         #expect(told == ["late firing a/late"] && book.refused == 0)
+    }
+
+    /// Jobs and containers come and go.
+    @Test func seriesThatAreGoneMakeRoom() throws {
+        var book = try Self.book("high: a/* > 5", "mean: a mean over 1m > 100", "all: all a/* > 5")
+        book.describe(Self.status("a"))
+        var told: [Alert] = []
+        // Of the mean 8,333 have room.
+        for round in 0..<10 {
+            for number in 0..<1_000 {
+                let name = "a/\(round)-\(number)"
+                let text = #""seq":1,"type":"a","source":"a","series":"\#(name)","value":\#(number < 2 ? 9 : 1)"#
+                book.apply(try Self.decoded(text, round * 2))
+            }
+            let gone = (0..<1_000).map { "\"\(round)-\($0)\"" }.joined(separator: ",")
+            let text = #""seq":2,"type":"progress","source":"a","done":1,"total":1,"page":1,"items":1,"gone":[\#(gone)]"#
+            if round < 9 { book.apply(try Self.decoded(text, round * 2 + 1)) }
+            told += book.takeAlerts().map(\.alert)
+        }
+        #expect(told.filter { $0.condition == "high" && $0.state == .firing }.count == 20)
+        #expect(told.filter { $0.condition == "high" && $0.state == .resolved }.count == 18)
+        // The last ones have their states.
+        for value in [9, 1] {
+            let text = #""seq":3,"type":"a","source":"a","series":"a/9-0","value":\#(value)"#
+            book.apply(try Self.decoded(text, 21))
+        }
+        #expect(book.takeAlerts().map(\.alert.about) == ["a/9-0"])
     }
 
     /// A source may be called like that, too.

@@ -146,7 +146,7 @@ actor AlertKeeper {
             if let old {
                 book.replace(old, sources, kept: kept, at: now)
             } else {
-                book.begin(sources, kept: kept, at: now)
+                book.begin(sources, kept: kept)
             }
             store.setWatcher(book, from: store.nextSequence)
         }
