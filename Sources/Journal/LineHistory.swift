@@ -94,6 +94,9 @@ package protocol LineHistory: AnyObject, Sendable {
     /// - Parameter time: the time for the `kept` lines.
     func alerts(at time: Timestamp) throws(JournalFault) -> [UInt8]
 
+    /// The number of files that were read, one after another: row ids are those of one file.
+    var files: Int { get }
+
     /// Releases the file until it is read again. While it is open, closing the journal leaves files beside it.
     func close()
 }

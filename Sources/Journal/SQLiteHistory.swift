@@ -9,6 +9,8 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     /// Counts the damage found in the file; nil when nobody needs that.
     private let readFaults: ReadFaults?
     private var opened: (database: SQLiteDatabase, trace: JournalTrace)?
+    package private(set) var files = 0
+    private var lastFile: FileIdentity?
     /// The range of row ids for the times of the last query.
     private var bounds: (from: Timestamp?, until: Timestamp?, rowIDs: ClosedRange<Int64>)?
 
@@ -183,6 +185,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         try check(then)
         close()
         opened = (database, then)
+        if then.file != lastFile { (lastFile, files) = (then.file, files + 1) }
         return database
     }
 

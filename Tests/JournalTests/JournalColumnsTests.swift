@@ -86,6 +86,7 @@ import Testing
         let history = SQLiteHistory(path: path, atMost: 10)
         var query = Self.query("fact", "fact", width: 1, 0, 1_000)
         let page = try history.columns(query)
+        #expect(history.files == 1)
         (query.from, query.file) = (try #require(page.next), page.file)
         for name in ["", "-wal", "-shm"] { rename(path + name, folder.path("old") + name) }
         try fill("two")
@@ -93,6 +94,9 @@ import Testing
         #expect(fault?.reason == "it was replaced while it was read")
         query.file = nil
         #expect(try history.columns(query).next != nil)
+        history.close()
+        #expect(try history.columns(query).next != nil)
+        #expect(history.files == 2)
     }
 
     private static let series = [

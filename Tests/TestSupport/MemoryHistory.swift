@@ -6,6 +6,8 @@ package import Reactor
 ///
 /// Unchecked: used on one loop.
 package final class MemoryHistory: LineHistory, @unchecked Sendable {
+    package var files = 1
+
     package func close() {}
 
     /// A line, or a `gap` of several.

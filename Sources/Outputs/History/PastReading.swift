@@ -46,6 +46,8 @@ package struct PastReading: Sendable {
     /// The most bytes of lines, approximately: the newest are delivered.
     private let most: Int
     private var phase = Phase.beginning
+    /// Which of the history's files it reads; nil before that.
+    private var file: Int?
     /// The range in the journal: lines come behind `low`, and `high` is the last requested one.
     private var low: JournalPlace?
     private var high: JournalPlace?
@@ -99,6 +101,18 @@ package struct PastReading: Sendable {
     ///
     /// - Parameter time: the time for a `hello`.
     package mutating func advance(_ history: any LineHistory, at time: Timestamp) -> Step {
+        let former = self
+        let step = step(history, time)
+        if let file, history.files != file {
+            // There, `low` and `high` are places among other lines, maybe of another run with the same number.
+            self = former
+            return .end(JournalFault(.disk, "it was replaced while it was read"))
+        }
+        file = history.files
+        return step
+    }
+
+    private mutating func step(_ history: any LineHistory, _ time: Timestamp) -> Step {
         do throws(JournalFault) {
             switch phase {
             case .beginning: return try begin(history, time)

@@ -252,6 +252,8 @@ final class SimulatedJournal: @unchecked Sendable {  // touched on one loop only
     }
 
     private final class History: LineHistory, @unchecked Sendable {  // touched on one loop only
+        var files: Int { journal.movedAside }
+
         func close() {}
 
         private let journal: SimulatedJournal

@@ -525,6 +525,23 @@ import Testing
         #expect(try Self.summary(gap) == "!\(next)…700" && !refusal.isEmpty)
         #expect(reading.leave(because: nil, for: "D", at: Self.time) == ([], []))
     }
+
+    /// In the new file another run has the number of the one that is read, and a line behind the place in it.
+    @Test(arguments: 1...4) func aFileThatIsReplacedMeanwhileEndsTheReading(steps: Int) throws {
+        let (former, new) = (MemoryHistory(), MemoryHistory())
+        for (history, run) in [(former, "A"), (new, "B")] {
+            history.begin(run)
+            history.add(1...700, text: 200)
+        }
+        new.files = 2
+        var reading = PastReading(from: .after(0, run: "A"), nil, as: .events)
+        for _ in 0..<steps { _ = reading.advance(former, at: Self.time) }
+        let next = reading.next
+        #expect(next?.run == "A")
+        let step = reading.advance(new, at: Self.time)
+        #expect(step == .end(JournalFault(.disk, "it was replaced while it was read")))
+        #expect(reading.next == next)
+    }
 }
 
 /// The numbers of lines.
