@@ -14,7 +14,7 @@ package import Reactor
 /// 4. A set is judged when an answer is complete, or if nothing comes for 20 ms; at once if one series decides it.
 package struct ConditionBoard: Sendable {
     // Bound: conditions of series, and series of which none is about | 100,000 each; a test with `over` takes the room of
-    //   ten | further series refused, counted
+    //   ten | further series refused, counted; those that are gone make room
     private static let mostPairs = 100_000
     private static let mostNames = 100_000
 

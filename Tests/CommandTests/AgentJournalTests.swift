@@ -199,7 +199,8 @@ import Testing
             for run in 1...2 {
                 let agent = SimulatedProcess(on: machine, seed: UInt64(run), parts: parts)
                 async let status = agent.run([
-                    "http://cats.test/n", "-e", "10s", "-o", "ndjson", "--journal", path, "--alert", "high: > 5 for 30m",
+                    "http://cats.test/n", "-e", "10s", "-o", "ndjson", "--journal", path, "--alert",
+                    "high: > 5 for 30m",
                 ])
                 for _ in 0..<6 {
                     try await loop.sleep(for: .seconds(100))

@@ -202,7 +202,8 @@ import Testing
 
     private static func peer(_ agent: String, _ state: String, heard second: Int) -> String {
         let heard = (AlertStage.start + .seconds(second)).text
-        return #""seq":1,"type":"peer","source":"catwatch","agent":"\#(agent)","state":"\#(state)","heard":"\#(heard)","since":"\#(heard)""#
+        return #""seq":1,"type":"peer","source":"catwatch","agent":"\#(agent)","state":"\#(state)","#
+            + #""heard":"\#(heard)","since":"\#(heard)""#
     }
 
     private static func book(_ lines: String..., run: String = "r") throws -> AlertBook {
@@ -246,8 +247,8 @@ import Testing
         for name in ["w.q", "x.q"] { first.describe(Self.status(name)) }
         func value(_ source: String, _ number: Int) -> String {
             let agent = source.prefix(1)
-            return #""seq":\#(number),"type":"q","source":"\#(source)","series":"\#(source)","value":9,"agent":"\#(agent)","#
-                + #""run":"o","origin_seq":1"#
+            return #""seq":\#(number),"type":"q","source":"\#(source)","series":"\#(source)","value":9,"#
+                + #""agent":"\#(agent)","run":"o","origin_seq":1"#
         }
         let told = try Self.told(
             &first, (1, Self.peer("w", "live", heard: 1)), (1, Self.peer("x", "live", heard: 1)), (2, value("w.q", 2)),
@@ -298,8 +299,7 @@ import Testing
                 firstSequence: 50, nextSequence: 51, isFleet: false),
             ControlLine.stats(time: time, asOf: 49, endpoints: [], sources: [status]),
             Array(
-                #"{"seq":50,"time":"\#(time.text)","type":"memory","source":"catwatch","rss_bytes":1,"peak_bytes":1,"private_bytes":1}"#
-                    .utf8) + [0x0A],
+                #"{"seq":50,"time":"\#(time.text)","type":"progress","source":"b","done":1,"page":1}"#.utf8) + [0x0A],
         ]
         AlertStage.read(lines.map { Array($0.dropLast()) }) { line, _ in past.apply(line) }
         #expect(past.firing.map(\.alert.condition) == ["f"])
@@ -330,7 +330,7 @@ import Testing
                 book.apply(try Self.decoded(text, round * 2))
             }
             let gone = (0..<1_000).map { "\"\(round)-\($0)\"" }.joined(separator: ",")
-            let text = #""seq":2,"type":"progress","source":"a","done":1,"total":1,"page":1,"items":1,"gone":[\#(gone)]"#
+            let text = #""seq":2,"type":"progress","source":"a","done":1,"total":1,"page":1,"gone":[\#(gone)]"#
             if round < 9 { book.apply(try Self.decoded(text, round * 2 + 1)) }
             told += book.takeAlerts().map(\.alert)
         }
