@@ -551,7 +551,6 @@ package struct ConditionBoard: Sendable {
         sources[agent].isOfThisRun = true
         let standing = MemberState.Standing(rawValue: peer.state)
         guard standing != .forgotten else { return retire(agent) }
-        sources[agent].isRetired = false
         for pair in sources[agent].pairs { pairs[pair].isGone = false }
         sources[agent].failureCode = [.away, .refused, .conflict].contains(standing) ? peer.state : nil
         sources[agent].isKnown = true
@@ -1296,7 +1295,6 @@ package struct ConditionBoard: Sendable {
         new.groups = Array(repeating: Group(), count: conditions.count)
         new.met = Array(repeating: 0, count: conditions.count)
         new.pending = new.met
-        new.turns?.forgetParts()
         new.adopt(self, withGone: false)
         self = new
     }

@@ -90,9 +90,6 @@ struct TurnLog: Sendable {
         for part in courses.keys { begin(part, worst: courses[part]?.worst?.value) }
     }
 
-    /// All parts get other names.
-    mutating func forgetParts() { courses = [:] }
-
     /// Takes over what another log knows of a part, under the name that it has here.
     mutating func adopt(_ part: Part, as new: Part, of old: TurnLog) { courses[new] = old.courses[part] }
 }

@@ -878,9 +878,19 @@ import Testing
             }
             schedule.set(7, at: nil)
             var popped: [Int] = []
-            while let next = schedule.pop(at: AlertStage.start + .seconds(9)) { popped.append(next.key) }
+            while let next = schedule.pop(at: AlertStage.start + .seconds(9)) {
+                #expect(next.time == AlertStage.start + .seconds(next.key / 5))
+                popped.append(next.key)
+            }
             #expect(popped == (0..<20).filter { $0 != 7 })
         }
+    }
+
+    @Test func deadlinesThatWereReplacedTakeNoRoom() {
+        var schedule = DeadlineSchedule<Int>()
+        for second in 0..<10_000 { schedule.set(1, at: AlertStage.start + .seconds(second)) }
+        let heap = Mirror(reflecting: schedule).children.first { $0.label == "heap" }?.value as? [Any]
+        #expect(heap.map { 1..<100 ~= $0.count } == true)
     }
 
     @Test func conditionsAreToldInTheirOrder() throws {

@@ -36,6 +36,40 @@ import Testing
         }
     }
 
+    @Test func aSourceFailsAsSoonAsItHasSpoken() throws {
+        var stage = try AlertStage("a fails")
+        stage.value("a", at: 1, 9)
+        stage.restart(at: 6)
+        stage.fail("a", at: 7)
+        #expect(stage.alerts.map(\.at) == [AlertStage.start + .seconds(7)])
+    }
+
+    /// They may be gone, of which nobody told.
+    @Test func theSeriesOfSetsAreAwaited() throws {
+        var book = try Self.book("all a/* > 50", "a/* > 500")
+        book.describe(Self.status("a"))
+        for (number, key) in ["x", "y"].enumerated() {
+            let line = #""seq":\#(number + 1),"type":"a","source":"a","series":"a/\#(key)","value":9"#
+            book.apply(try Self.decoded(line, 1))
+        }
+        var next = AlertBook(book.rules, run: "r2", interval: .seconds(10), from: nil)
+        next.adopt(ended: book)
+        next.resume([], sources: [Self.status("a")], isAll: true, at: AlertStage.start + .seconds(5))
+        #expect(next.openSeries.map(\.name) == ["a/x", "a/y"])
+    }
+
+    @Test func whatIsDueAtAReloadIsTold() throws {
+        var book = try Self.book("a > 5 for 10s")
+        book.describe(Self.status("a"))
+        book.apply(try Self.decoded(#""seq":1,"type":"a","source":"a","series":"a","value":9"#, 1))
+        var next = AlertBook(
+            book.rules + [try AlertStage.rule("a > 50")], run: "r", interval: .seconds(10), from: nil)
+        next.replace(book, [Self.status("a")], kept: [], at: AlertStage.start + .seconds(20))
+        let told = next.takeAlerts().map(\.alert)
+        #expect(told.map(\.state) == [.firing] && told.first?.at == AlertStage.start + .seconds(11))
+        #expect(next.count == 1)
+    }
+
     @Test func theTimeBeforeAStopCountsOnceTheSourceHasSpoken() throws {
         var stage = try AlertStage("a > 5 for 30s", sources: [Self.polled])
         stage.value("a", at: 1, 9)
@@ -152,11 +186,11 @@ import Testing
         var stage = try AlertStage("b > 5", "old: a > 5", sources: [Self.polled])
         stage.value("a", at: 1, 9)
         let kept = stage.kept.filter { $0.source == "a" }
-        stage.restart(at: 10)
+        stage.restart(at: 3)
         stage.reload(try ["hot: a > 5", "set: any a > 5", "old: a > 7"].map { try AlertStage.rule($0) }, kept: kept)
         #expect(stage.told.count == 1)
-        stage.value("a", at: 11, 1)
-        stage.pass(to: 12)
+        stage.value("a", at: 4, 1)
+        stage.pass(to: 5)
         #expect(stage.alerts.map(\.state) == [.firing, .resolved] && stage.alerts.last?.condition == "old")
     }
 
@@ -168,6 +202,9 @@ import Testing
             stage.reload(try ["hi: a > 5", "f: a fails"].map { try AlertStage.rule($0) }, kept: stage.kept)
             stage.pass(to: 3)
             #expect(stage.alerts.map(\.condition) == ["f"], "\(isFirst)")
+            // Its first answer ends the failure, and says something else.
+            stage.value("a", at: 4, 1)
+            #expect(stage.alerts.map(\.condition) == ["f", "f"], "\(isFirst)")
         }
     }
 
@@ -196,6 +233,13 @@ import Testing
         #expect(stage.told.isEmpty)
         stage.pass(to: 13)
         #expect(stage.told == ["firing a at 12 since 12 = 3.0"])
+        // A series, too, since its newest event.
+        var series = try AlertStage("a > 5")
+        series.value("a/x", at: 1, 1)
+        series.pass(to: 2.5)
+        series.reload(try ["a > 5", "a/x silent 3s"].map { try AlertStage.rule($0) }, kept: series.kept)
+        series.pass(to: 5)
+        #expect(series.told == ["firing a/x at 4 since 4 = 3.0"])
     }
 
     // MARK: Fleets
@@ -264,6 +308,19 @@ import Testing
         book.advance(to: AlertStage.start + .seconds(20 + 86_400))
         let ended = book.takeAlerts().filter { $0.alert.state == .resolved }.map(\.alert)
         #expect(ended.map(\.about).sorted() == ["w", "w.q"] && ended.allSatisfy { $0.reason == .forgotten })
+        // A source that is there again need not say anything, and a reload changes nothing of that.
+        for isThere in [false, true] {
+            var next = AlertBook(first.rules, run: "r2", interval: .seconds(10), from: nil)
+            next.adopt(ended: first)
+            next.resume(firing, sources: [], isAll: false, at: AlertStage.start + .seconds(20))
+            if isThere { next.describe(Self.status("w.q")) }
+            var reloaded = AlertBook(
+                first.rules + [try AlertStage.rule("z > 5")], run: "r2", interval: .seconds(10), from: nil)
+            reloaded.replace(next, [], kept: [], at: AlertStage.start + .seconds(21))
+            reloaded.advance(to: AlertStage.start + .seconds(20 + 86_400))
+            let ended = reloaded.takeAlerts().filter { $0.alert.state == .resolved }.map(\.alert.about)
+            #expect(ended.contains("w.q") == !isThere && ended.contains("x.q"))
+        }
     }
 
     // MARK: Recordings
@@ -279,6 +336,7 @@ import Testing
         AlertStage.read([lines[0], lines[1], kept]) { line, _ in past.apply(line) }
         stage.value("a", at: 2, 1_101)
         AlertStage.read(Array(stage.recording().suffix(1))) { line, _ in past.apply(line) }
+        #expect(past.nextAlert() == nil)
         return past
     }
 
