@@ -53,9 +53,10 @@ struct EndedRuns {
             let start = runs.firstIndex(where: { isItsRun($0) && line.sequence < $0.numbers.upperBound })
                 ?? runs.lastIndex(where: isItsRun)
         else { return nil }
-        return runs[start...].compactMap { run in
-            let first = isItsRun(run) ? line.sequence : 1
-            return Missing(from: max(first, run.numbers.lowerBound), of: run, isGreeted: false)
+        return runs.indices[start...].compactMap { index in
+            // Of its own run also lines that never came here: the agent had let go of them.
+            let first = index == start ? max(1, line.sequence) : runs[index].numbers.lowerBound
+            return Missing(from: first, of: runs[index], isGreeted: false)
         }
     }
 }
