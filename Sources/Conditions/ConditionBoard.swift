@@ -272,7 +272,10 @@ package struct ConditionBoard: Sendable {
         guard let name = line.source, let source = source(named: name), !sources[source].isRetired else { return }
         // A source that was removed: lines from before say nothing of now.
         if number <= asOf, listsAll, !sources[source].isListed { return }
+        // What waited for it does so no more.
+        let isAwaited = !sources[source].isOfThisRun
         sources[source].isOfThisRun = true
+        defer { if isAwaited { judgeAll(of: source) } }
         switch line.body {
         case .data(let data):
             events += 1
@@ -625,8 +628,9 @@ package struct ConditionBoard: Sendable {
         }
         hear(source)
         guard number > asOf else { return }
+        let wasWell = sources[source].isKnown && !sources[source].isLate && sources[source].failureCode == nil
         (sources[source].answered, sources[source].isKnown) = (now, true)
-        if sources[source].isLate || sources[source].failureCode != nil {
+        if !wasWell {
             (sources[source].isLate, sources[source].failureCode) = (false, nil)
             judgeAll(of: source)
         }

@@ -44,6 +44,18 @@ import Testing
         #expect(stage.alerts.map(\.at) == [AlertStage.start + .seconds(7)])
     }
 
+    /// What is read again has nothing of the failure.
+    @Test func aFailureOfLongAgoIsOverWithTheFirstAnswer() throws {
+        var stage = try AlertStage("a fails")
+        stage.fail("a", at: 1)
+        stage.pass(to: 100)
+        stage.value("a", at: 101, 1)
+        stage.fail("a", at: 102)
+        stage.restart(at: 1_000, reading: .seconds(10))
+        stage.value("a", at: 1_001, 1)
+        #expect(stage.alerts.map(\.state) == [.firing, .resolved, .firing, .resolved])
+    }
+
     /// They may be gone, of which nobody told.
     @Test func theSeriesOfSetsAreAwaited() throws {
         var book = try Self.book("all a/* > 50", "a/* > 500")

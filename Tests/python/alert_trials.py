@@ -167,6 +167,13 @@ class Book:
         told = {}
         for line in own:
             told.setdefault((line["condition"], line["about"], line["evidence"]["to"]), []).append(line)
+        # A window may have been closed after an event came, and before it was numbered: then it counts from that time on.
+        newest = ""
+        for line in lines:
+            if line["type"] == "window":
+                newest = max(newest, line["time"])
+            elif line["type"] == "stdin":
+                line["time"] = max(newest, line["time"])
         events = [line for line in lines if line["type"] == "stdin"]
         state = dict.fromkeys(self.open, True)
         for line in alerts:

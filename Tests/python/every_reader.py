@@ -76,6 +76,14 @@ def wait_for(what, condition):
         time.sleep(0.02)
 
 
+def accepts(path):
+    """Whether somebody listens at a socket: its path is there a moment before."""
+    with socket.socket(socket.AF_UNIX) as reader, contextlib.suppress(OSError):
+        reader.connect(str(path))
+        return True
+    return False
+
+
 def collect(connection, into):
     """Reads a connection to its end."""
     while piece := connection.recv(1 << 16):
@@ -121,7 +129,7 @@ def outputs(catwatch, folder, stack):
         [catwatch, "-c", folder / "sources.jsonc", "-o", "ndjson", "--output-file", folder / "file", f"--listen={served}",
          "--connect", f"unix:{folder}/peer.sock", "-q"],
         stdin=subprocess.PIPE, stdout=(folder / "stdout").open("wb")))
-    wait_for("the agent's socket", served.exists)
+    wait_for("the agent's socket", lambda: accepts(served))
     attached = stack.enter_context(started(
         [catwatch, f"--attach={served}", "--no-reconnect", "-o", "ndjson", "-q"], stdout=(folder / "attached").open("wb")))
 
