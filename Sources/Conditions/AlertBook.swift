@@ -144,8 +144,8 @@ package struct AlertBook: LineWatcher {
             // As exact as times in lines, so that it does not matter where reading begins.
             offset += .microseconds((change.step + change.slept).microseconds)
         case .peer(let peer):
-            // Nobody's clock is wrong by more than a year, whatever a line says.
             absent[Board.Name(line.agent ?? "")] = nil
+            // Nobody's clock is wrong by more than a year, whatever a line says.
             if let agent = line.agent, skews.count < Self.mostNames || skews[agent] != nil {
                 skews[agent] = peer.skew.map { .microseconds(min(max($0, -3e10), 3e10) * 1_000) }
             }

@@ -45,8 +45,8 @@ package struct ConditionBoard: Sendable {
     private var isRecalling = false
     /// The time of the kept line that is read.
     private var recalled: Timestamp?
-    /// When the run began, if there was one before, and its epoch. What was known before it is not known before its source had time
-    /// to speak: time in which nobody looked decides nothing.
+    /// When the run began, and its epoch; nil for the first run. A reading of an earlier run is unknown until its source speaks, or had
+    /// time to: a stop decides nothing.
     private var resumed: (time: Timestamp, epoch: Int)?
 
     private var pairs: [Pair] = []

@@ -27,7 +27,7 @@ package struct PastAlerts: Sendable {
     /// The latest time of a line.
     private var latest: Timestamp?
     private var refusedBefore = 0
-    /// What may fire where the reading begins.
+    /// What fires where the reading begins.
     private var firingBefore: [(alert: Alert, source: String)]
     /// How far the clock went on within runs while no time passed.
     package private(set) var skipped = Duration.zero
@@ -35,8 +35,7 @@ package struct PastAlerts: Sendable {
     // Bound: alerts that fire where a recording begins | 100,000 | the others fire anew
     private static let mostFiring = 100_000
 
-    /// - Parameter firing: alerts that are not resolved by the end of what is read: those that hold since before its first line
-    ///   fire there already.
+    /// - Parameter firing: alerts that fire already where the reading begins.
     package init(_ rules: [AlertRule], firing: [(alert: Alert, source: String)] = []) {
         (self.rules, firingBefore) = (rules, firing)
         names = Set(rules.map { Board.Name($0.name) })
@@ -138,10 +137,10 @@ package struct PastAlerts: Sendable {
         guard next != nil else { return }
         if next?.firing == nil { prepare(at: time) }
         guard let run = next.take() else { return }
-        let before = firingBefore.filter { $0.alert.since < time }
+        let firing = (run.firing ?? []) + firingBefore
         firingBefore = []
         book.resume(
-            (run.firing ?? []) + before, sources: run.sources, isAll: run.isAll && !run.hello.isFleet,
+            firing, sources: run.sources, isAll: run.isAll && !run.hello.isFleet,
             isNew: run.hello.firstSeq == 1, at: start(of: run.hello, time))
         if run.isCut { book.miss(1...1) }
     }

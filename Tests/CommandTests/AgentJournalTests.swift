@@ -219,6 +219,44 @@ import Testing
         }
     }
 
+    /// By its time, what fires began before the first line that is read again; it did not.
+    @Test func aClockThatIsSetBackHidesNoBeginning() async throws {
+        try await withLoop(virtual: true) { loop in
+            let machine = SimulatedMachine(on: loop) { number, _ in
+                HTTPAnswer(status: number < 4 ? 500 : 200, body: Array((number < 10 ? "1" : "7").utf8))
+            }
+            let folder = try TemporaryFolder()
+            let path = folder.path("x.db")
+            var parts = SimulatedProcess.Parts()
+            parts.journal = { _ in (SQLiteLineStore(path: path), SQLiteHistory(path: path)) }
+            var counted: [Timestamp] = []
+            var start: Timestamp?
+            for run in [1, 2] as [UInt64] {
+                let agent = SimulatedProcess(on: machine, seed: run, parts: parts)
+                async let status = agent.run([
+                    "http://cats.test/n", "-e", "1s", "-o", "ndjson", "--journal", path, "--alert", "high: > 5",
+                    "--alert", "many: count over 60s > 1",
+                ])
+                try await loop.sleep(for: .seconds(12))
+                if run == 1 { machine.wall.step(by: .seconds(-3_600)) }
+                try await loop.sleep(for: .seconds(run == 1 ? 15 : 60))
+                agent.signal(SIGTERM)
+                _ = try await status
+                for line in try Self.decoded(agent.output) {
+                    switch line.body {
+                    case .data: start = start ?? line.time
+                    case .alert(let alert) where alert.condition == "many": counted.append(alert.at)
+                    default: break
+                    }
+                }
+            }
+            // A minute after the first value, of which the clock goes back by an hour.
+            let due = try #require(start) + .seconds(60 - 3_600)
+            #expect(counted.count == 1)
+            #expect(try due ..< due + .seconds(1) ~= #require(counted.first))
+        }
+    }
+
     /// Whoever saw it begin learns of its end, also from the run after.
     @Test func whatFiresIsToldAgainInAJournalThatBeginsAnew() async throws {
         try await withLoop(virtual: true) { loop in
@@ -453,6 +491,8 @@ import Testing
 }
 
 /// What a simulated source says.
-private final class SimulatedValues: @unchecked Sendable {  // touched on one loop only
+///
+/// Unchecked: used on one loop only.
+private final class SimulatedValues: @unchecked Sendable {
     var value = 150
 }

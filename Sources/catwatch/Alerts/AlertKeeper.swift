@@ -64,22 +64,27 @@ actor AlertKeeper {
         let told = firing.compactMap(Self.told)
         var past = PastAlerts(rules)
         var skipped = Duration.zero
+        // What fires since before what is read.
+        var older: [(alert: Alert, source: String)] = []
         for _ in 0..<Self.mostTries where fault == nil && !rules.isEmpty {
-            past = PastAlerts(rules, firing: told)
+            past = PastAlerts(rules, firing: older)
+            var begun: Set<String> = []
             // Sets need the newest lines of all their series.
             let span = max(past.memory, await store.lookback)
-            fault = try await read(history, since: started - span - skipped, of: run, into: &past)
+            fault = try await read(history, since: started - span - skipped, of: run, into: &past, &begun)
+            let rest = told.filter { !begun.contains($0.alert.id) }
             // Where the clock went ahead, lines are older than their time says.
-            guard past.skipped > skipped else { break }
-            skipped = past.skipped
+            guard past.skipped > skipped || rest.count != older.count else { break }
+            (skipped, older) = (past.skipped, rest)
         }
         install(past, told, kept: firing)
         return fault
     }
 
-    /// Computes alerts from the lines of runs before `run`.
+    /// Computes alerts from the lines of runs before `run`, and adds the ids of those that begin there to `begun`.
     private func read(
-        _ history: JournalQueue, since time: Timestamp, of run: String, into past: inout PastAlerts
+        _ history: JournalQueue, since time: Timestamp, of run: String, into past: inout PastAlerts,
+        _ begun: inout Set<String>
     ) async throws(CancellationError) -> JournalFault? {
         var reading = PastReading(
             from: .time(time, until: nil), nil, as: .lines, atMost: Self.mostRead, includesStats: true)
@@ -89,7 +94,13 @@ actor AlertKeeper {
             case .bytes(let bytes) where reading.next?.run != run:
                 bytes.withUnsafeBytes { bytes in
                     bytes.forEachLine { line in
-                        if let line = RecordedLine(line.bindMemory(to: UInt8.self)) { past.apply(line) }
+                        guard let line = RecordedLine(line.bindMemory(to: UInt8.self)) else { return }
+                        past.apply(line)
+                        if case .other(let relayed) = line, case .alert(let alert) = relayed.line.body,
+                            alert.state == .firing, relayed.line.agent == nil
+                        {
+                            begun.insert(alert.id)
+                        }
                         // They were told in their time.
                         while past.nextAlert() != nil {}
                     }
