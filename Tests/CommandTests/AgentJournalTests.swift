@@ -253,7 +253,7 @@ import Testing
             // A minute after the first value, of which the clock goes back by an hour.
             let due = try #require(start) + .seconds(60 - 3_600)
             #expect(counted.count == 1)
-            #expect(try due ..< due + .seconds(1) ~= #require(counted.first))
+            #expect(try due..<due + .seconds(1) ~= #require(counted.first))
         }
     }
 
