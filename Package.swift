@@ -8,16 +8,6 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// Each function is a section of its own, so that the linker drops what nothing calls and keeps what is there twice once:
-/// the package has a limit, see docs/performance.md.
-let sections: [SwiftSetting] = [
-    .unsafeFlags(["-Xfrontend", "-function-sections"], .when(configuration: .release))
-]
-
-/// What works at a person's pace is built small as well, inputs and outputs, and the package has 0.3 MiB less. What they do for
-/// every line is marked `@_optimize(speed)`.
-let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
-
 /// SwiftPM's own start of tests looks for XCTest's in an index, which costs a build a sixth of its time. Tests/run.sh starts the
 /// tests by itself, without one; `swift test` would find none so.
 let isForChecks = Context.environment["CATWATCH_CHECKS"] != nil
@@ -30,7 +20,7 @@ let isForThreads = Context.environment["CATWATCH_THREADS"] != nil
 /// more than the build costs. Assertions stay. A person's own debug build is not optimized, as it is ready sooner after a
 /// change.
 let quick: [SwiftSetting] =
-    isForChecks && !isForThreads
+    false && isForChecks && !isForThreads
     ? [
         .unsafeFlags(
             [
@@ -43,33 +33,11 @@ let quick: [SwiftSetting] =
 
 /// A module of the program: imports run one way, see docs/architecture.md.
 func module(_ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: settings + sections + more)
+    .target(name: name, dependencies: dependencies, swiftSettings: settings + more)
 }
 
-/// The release build packs its relative relocations (DT_RELR, glibc 2.36 and later), which the toolchain's default linker
-/// cannot: half a megabyte less is read at the start, and stays resident. Functions of the same code are kept once, which is
-/// sound as nothing compares their addresses: 0.2 MiB. There is no table of where a function's frame is described, as nothing
-/// here is thrown through frames: 0.2 MiB.
-let linking: [LinkerSetting] = [
-    .unsafeFlags(
-        [
-            "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "--no-export-dynamic",
-            "-Xlinker", "--icf=all", "-Xlinker", "--no-eh-frame-hdr", "-Xlinker", "-O2",
-        ],
-        .when(platforms: [.linux], configuration: .release))
-]
-
-/// See ScalarNames.swift.
-let withoutScalarNames: [LinkerSetting] = [
-    .unsafeFlags(
-        ["-Xlinker", "--wrap=_swift_stdlib_getScalarName"], .when(platforms: [.linux], configuration: .release))
-]
-
-func program(
-    _ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = [], linking: [LinkerSetting]
-) -> Target {
-    .executableTarget(
-        name: name, dependencies: dependencies, swiftSettings: settings + sections + more, linkerSettings: linking)
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
 /// - Parameter threads: the files and folders whose tests have more than one thread, with what they need; nil is all of them.
@@ -99,35 +67,31 @@ let package = Package(
 
         module("Reactor", ["CLinux"]),
         module("Feed", ["Reactor"], quick),
-        module("Conditions", ["Feed", "Reactor"], small + quick),
-        module("WebSocket", ["CCrypto"], small),
-        module("Journal", ["Feed", "Reactor", "CSQLite"], small),
-        module("Nats", ["Feed", "Reactor", "CNATS", "CCrypto"], small),
-        module("Inputs", ["Journal", "Nats", "Feed", "Reactor", "WebSocket", "CCurl"], small),
-        module("Outputs", ["Journal", "Nats", "Feed", "Reactor"], small),
-        module("Terminal", ["Feed", "Reactor", "CLinux"], small),
-        module("HTTPServer", ["Reactor", "CMicroHTTPD"], small),
+        module("Conditions", ["Feed", "Reactor"], quick),
+        module("WebSocket", ["CCrypto"]),
+        module("Journal", ["Feed", "Reactor", "CSQLite"]),
+        module("Nats", ["Feed", "Reactor", "CNATS", "CCrypto"]),
+        module("Inputs", ["Journal", "Nats", "Feed", "Reactor", "WebSocket", "CCurl"]),
+        module("Outputs", ["Journal", "Nats", "Feed", "Reactor"]),
+        module("Terminal", ["Feed", "Reactor", "CLinux"]),
+        module("HTTPServer", ["Reactor", "CMicroHTTPD"]),
         module(
-            "Web", ["HTTPServer", "WebSocket", "Page", "Outputs", "Journal", "Feed", "Reactor", "CCrypto", "CZlib"],
-            small),
-        module("CatAPI", ["HTTPServer", "Reactor", "WebSocket"], small),
-        module("Settings", ["Conditions", "Inputs", "Outputs", "Journal", "Nats", "Feed", "Reactor", "CLinux"], small),
+            "Web", ["HTTPServer", "WebSocket", "Page", "Outputs", "Journal", "Feed", "Reactor", "CCrypto", "CZlib"]),
+        module("CatAPI", ["HTTPServer", "Reactor", "WebSocket"]),
+        module("Settings", ["Conditions", "Inputs", "Outputs", "Journal", "Nats", "Feed", "Reactor", "CLinux"]),
         program(
             "catwatch",
             [
                 "Settings", "Conditions", "Inputs", "Outputs", "Journal", "Nats", "Terminal", "Web", "CatAPI", "Feed",
                 "Reactor",
-            ],
-            small,
-            linking: linking + withoutScalarNames),
+            ]),
         program(
             "catwatch-bench",
             [
                 "Conditions", "Inputs", "Outputs", "Journal", "Nats", "Web", "CatAPI", "Terminal", "Feed", "Reactor",
                 "WebSocket",
                 "CLinux", "CSQLite", "CNATS",
-            ],
-            linking: linking),
+            ]),
 
         .target(name: "LineRules", path: "Tests/LineRules", swiftSettings: settings + quick),
         .target(

@@ -6,21 +6,23 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
     cat <<'TEXT'
-usage: Tests/run.sh [--long] [--simulate=HOURS] [lint|build|unit|page|e2e|threads|package …]
+usage: Tests/run.sh [--long] [--simulate=HOURS] [lint|unit|page|e2e|threads|package …]
 
-lint      format, shell scripts, the table of bounds, the patches of Tests/Bugs
-build     debug build with tests, release build, what that links
+One debug build with tests, and everything by default on it:
+
+lint      format of files changed in the last twenty commits or not committed, shell scripts, the table of bounds, the patches of
+          Tests/Bugs
 unit      the unit tests
 page      the page's modules in Node, the page in Chromium
-e2e       the quickstart, and the end-to-end tests of the release build
-threads   code with more than one thread, under Thread Sanitizer
-package   the Debian package, installed into an empty system
+e2e       the end-to-end tests of the built program
+threads   code with more than one thread, under Thread Sanitizer: not by default. Run it when such code changed
+package   the Debian package, installed into an empty system: not by default
 
-Without a part: all of them but package; unit and then threads, e2e, and page side by side.
---long    all parts at full length, once an issue: package; Thread Sanitizer over all unit tests; 50,000 simulated worlds (400)
-          and each patch of Tests/Bugs found by them; 1,000 kills of a journal's agent (40); all 17 trials with a broker (6) and
-          20 kills of its leader (3); full sizes of the random tests; the page's screens in both themes on a desktop and a phone
-          (one each)
+Without a part: lint, then unit, e2e and page side by side.
+--long    all parts at full length, once an issue: format of all files; a release build with examples/quickstart.sh, its linkage,
+          and the end-to-end tests on it too; package; Thread Sanitizer over all unit tests; 50,000 simulated worlds and each patch
+          of Tests/Bugs found by them; kills of a journal's agent; trials with a broker and kills of its leader; full sizes of the
+          random tests; all of the page's tests, with screenshots in both themes on a desktop and a phone
 --simulate=HOURS    nothing but simulated worlds, other ones each time
 
 The tests of a process in which none has begun or ended for three minutes (an hour with --long) have failed; they are named.
@@ -29,10 +31,9 @@ Logs are in .build/tests.
 TEXT
 }
 export PYTHONDONTWRITEBYTECODE=1
-# Neither debug information nor an index, which people want, and which take a quarter of a build's time: see Package.swift.
+# Without debug information, and without an index: they take a quarter of a build's time. See also Package.swift.
 export CATWATCH_CHECKS=1
 strict=(-Xswiftc -warnings-as-errors -Xswiftc -gnone --disable-index-store)
-release=(-c release --static-swift-stdlib --product catwatch "${strict[@]}")
 venv=.build/venv
 cores=$(nproc)
 stalled=180
@@ -62,16 +63,20 @@ build_debug() {
     if [[ -n $debug_built ]]; then return; fi
     heading "debug build with tests, warnings are errors"
     swift build --build-tests "${strict[@]}"
+    CATWATCH_BINARY=$PWD/.build/debug/catwatch
+    export CATWATCH_BINARY
     debug_built=1
 }
 
+# The release build is what the quickstart makes.
+release=$PWD/.build/release/catwatch
 release_built=
 build_release() {
     if [[ -n $release_built ]]; then return; fi
-    heading "release build, warnings are errors"
-    swift build "${release[@]}"
-    CATWATCH_BINARY=$(swift build "${release[@]}" --show-bin-path)/catwatch
-    export CATWATCH_BINARY
+    heading "release build by the quickstart"
+    env -u CATWATCH_CHECKS examples/quickstart.sh -n 3 -e 10ms >.build/quickstart.ndjson
+    "$venv/bin/python" Tests/python/validate_lines.py --expect-bye <.build/quickstart.ndjson
+    [[ $(grep -c '^{"seq".*"type":"fact"' .build/quickstart.ndjson) == 3 ]]
     check_linkage
     release_built=1
 }
@@ -80,23 +85,18 @@ build_release() {
 check_linkage() {
     heading "linkage of the release build"
     local unwanted libraries symbols
-    libraries=$(ldd "$CATWATCH_BINARY")
+    libraries=$(ldd "$release")
     # A check that looks at nothing must not pass.
     grep -q 'libc\.so' <<<"$libraries"
     if unwanted=$(grep -iE 'Foundation|libicu|dispatch|BlocksRuntime|libswift' <<<"$libraries"); then
         printf 'links what it must not:\n%s\n' "$unwanted" >&2
         return 1
     fi
-    symbols=$(nm "$CATWATCH_BINARY")
+    symbols=$(nm "$release")
     grep -q ' T main$' <<<"$symbols"
     # Mangled names of the modules Foundation and FoundationEssentials, and of Core Foundation's C functions.
     if unwanted=$(grep -E '[$]s(10Foundation|20FoundationEssentials)| _*CF(Runtime|String|Allocator)' <<<"$symbols"); then
         printf 'holds symbols of Foundation:\n%s\n' "$(head -5 <<<"$unwanted")" >&2
-        return 1
-    fi
-    # String.contains(String) brings the regular expressions along: half a megabyte resident.
-    if unwanted=$(grep -E '[$]s12_RegexParser' <<<"$symbols"); then
-        printf 'links the regular expressions; use String.holds:\n%s\n' "$(head -3 <<<"$unwanted")" >&2
         return 1
     fi
     awk '{ print "  " $1 }' <<<"$libraries" | sort | paste -sd' ' | fold -s -w 100
@@ -108,20 +108,24 @@ run_tests() {
     python3 Tests/python/run_targets.py "$bundle" --stalled "$stalled" "${@:2}"
 }
 
+# The Swift files whose format is checked, each ended by a NUL: those that changed, or all.
+swift_files() {
+    if [[ -n ${CATWATCH_LONG:-} ]] || ! git rev-parse --quiet --verify HEAD~20 >/dev/null; then
+        find Package.swift Sources Tests -name '*.swift' -print0
+    else
+        git diff -z --name-only --diff-filter=d HEAD~20 -- '*.swift'
+        git ls-files -z --others --exclude-standard -- '*.swift'
+    fi
+}
+
 run_lint() {
     heading "format"
-    find Package.swift Sources Tests -name '*.swift' -print0 | xargs -0 -n 100 -P "$cores" swift format lint --strict
+    swift_files | xargs -0 -r -n 40 -P "$cores" swift format lint --strict
     heading "what runs the tests can fail"
     python3 Tests/python/run_targets_test.py
     heading "time limits of the suites"
     if grep -rn --include='*.swift' '@Suite' Tests | grep -v '@Suite(\.limited'; then
         echo "Tests/run.sh: a test of these suites that hangs would not be named: @Suite(.limited)" >&2
-        return 1
-    fi
-    heading "texts are looked for without the regular expressions"
-    # The linkage of the release build tells for sure, ten minutes later.
-    if grep -rnE --include='*.swift' --exclude-dir=catwatch-bench '\.contains\("[^"]{2,}"\)' Sources; then
-        echo "Tests/run.sh: use String.holds, or a closure for an array" >&2
         return 1
     fi
     heading "the table of bounds"
@@ -132,11 +136,6 @@ run_lint() {
         heading "shell scripts"
         shellcheck examples/*.sh examples/fleet/*.sh examples/package/{postinst,prerm,postrm} Tests/*.sh .ci/run
     fi
-}
-
-run_build() {
-    build_debug
-    build_release
 }
 
 # Servers of others, for the tests that want one.
@@ -191,21 +190,15 @@ run_threads() {
 }
 
 run_package() {
+    use_python
     build_release
     heading "the Debian package, in an empty system"
-    Tests/package.sh "$CATWATCH_BINARY"
+    Tests/package.sh "$release"
 }
 
-# The page: its modules held to the vectors and to what Swift makes of feeds that nobody would think of, and all of it in
-# Chromium, which leaves screenshots of every screen in .build/page.
+# The page: its modules held to the vectors, and all of it in Chromium, which leaves screenshots in .build/page.
 run_page() {
     build_debug
-    build_release
-    heading "random feeds for the page's modules"
-    export CATWATCH_TWIN_FEEDS=$PWD/.build/twin-feeds
-    rm -rf "$CATWATCH_TWIN_FEEDS"
-    mkdir -p "$CATWATCH_TWIN_FEEDS"
-    run_tests .build --logs .build/tests/page FeedTests.BoardTwinTests
     heading "the page's modules in Node"
     node --test --test-timeout=60000 Tests/page/*.test.mjs
     heading "python environment of the page's tests"
@@ -217,21 +210,18 @@ run_page() {
 run_e2e() {
     use_python
     build_debug
-    build_release
     heading "the checker of lines can fail"
     "$venv/bin/python" Tests/python/validate_lines.py --self-test
-    heading "the quickstart"
-    # With the flags of the build that is there already; it would be made anew without.
-    SWIFT_BUILD_FLAGS="${strict[*]}" examples/quickstart.sh -n 3 -e 10ms >.build/quickstart.ndjson
-    "$venv/bin/python" Tests/python/validate_lines.py --expect-bye <.build/quickstart.ndjson
-    [[ $(grep -c '^{"seq".*"type":"fact"' .build/quickstart.ndjson) == 3 ]]
     heading "end-to-end tests of $CATWATCH_BINARY"
     # They mostly wait.
-    run_tests .build --width $((cores * 5)) EndToEndTests
+    run_tests .build --width $((cores * 4)) EndToEndTests
+    if [[ -n ${CATWATCH_LONG:-} ]]; then
+        build_release
+        heading "end-to-end tests of $release"
+        CATWATCH_BINARY=$release run_tests .build --width $((cores * 4)) --logs .build/tests/release EndToEndTests
+    fi
 }
 
-# Lets the parts behind it in its group leave the processor to other groups, which take longer.
-run_yielding() { renice -n 5 -p "$BASHPID" >/dev/null; }
 
 # Runs groups of parts at the same time, those of a group one after the other: the output of those that failed comes last.
 side_by_side() {
@@ -287,7 +277,7 @@ for argument in "$@"; do
             stalled=3600
             ;;
         --simulate=[1-9] | --simulate=[1-9][0-9]) hours=${argument#*=} ;;
-        lint | build | unit | page | e2e | threads | package) parts+=("$argument") ;;
+        lint | unit | page | e2e | threads | package) parts+=("$argument") ;;
         --help)
             usage
             exit
@@ -314,7 +304,14 @@ else
     run_lint
     build_debug
     wait $!
-    # The release build is made one module after the other; page waits for that of e2e. Both mostly wait afterwards.
-    side_by_side "yielding unit threads" e2e page
-    if [[ -n ${CATWATCH_LONG:-} ]]; then run_package; fi
+    # End-to-end tests and page mostly wait.
+    if [[ -n ${CATWATCH_LONG:-} ]]; then
+        run_unit
+        run_threads
+        run_e2e
+        run_page
+        run_package
+    else
+        side_by_side unit e2e page
+    fi
 fi

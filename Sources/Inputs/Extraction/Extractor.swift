@@ -368,7 +368,6 @@ package final class Extractor: Sendable {
     }
 
     /// Reads them into `fields`, which are empty.
-    @_optimize(speed)
     func read(_ fields: inout Fields, of data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found) {
         if asked.key {
             fields.key = read(0, data, found, &fields.faults.key) { range, token in

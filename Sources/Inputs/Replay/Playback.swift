@@ -68,7 +68,6 @@ final class Playback: @unchecked Sendable {
     }
 
     /// Returns the next line if it is due; otherwise `pause` says what to wait for.
-    @_optimize(speed)
     func next() -> RecordedLine? {
         guard let (line, time) = look() else { return nil }
         switch clock.turn(of: time) {

@@ -85,7 +85,6 @@ final class Recording {
     }
 
     /// Returns the next line; nil when more bytes are needed, or the slice of work is over.
-    @_optimize(speed)
     func next() -> RecordedLine? {
         if let line = queue.popLast() { return line }
         repeat {

@@ -129,7 +129,6 @@ package actor StdinInput: Input {
         let isAtEnd: Bool
     }
 
-    @_optimize(speed)
     private static func parseLines(
         _ buffer: inout LineBuffer, into batch: inout EventBatch, _ faults: inout LineFaults, _ slice: inout TimeSlice,
         _ long: inout Bytes?, _ context: LineContext

@@ -33,7 +33,6 @@ package final class StdinLineParser {
     package init(_ extraction: Extraction) { extractor = Extractor(extraction, of: .lines) }
 
     /// Reads a line without its newline.
-    @_optimize(speed)
     package func read(
         _ line: UnsafeBufferPointer<UInt8>, from source: SourceID, at now: Timestamp, into batch: inout EventBatch
     ) -> Verdict {

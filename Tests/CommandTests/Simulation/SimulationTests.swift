@@ -13,7 +13,7 @@ import Testing
     /// How many seeds are tried, and from which one on.
     private static let count =
         variable("CATWATCH_SIMULATION_SEEDS")
-        ?? (ThreadSanitizer.isOn ? 16 : UInt64(LongRun.rounds(short: 400, long: 50_000)))
+        ?? (ThreadSanitizer.isOn ? 16 : UInt64(LongRun.rounds(short: 100, long: 50_000)))
     private static let first = variable("CATWATCH_SIMULATION_FIRST") ?? 1
     /// The first seed that something is wrong with, as far as is known; none behind it is tried.
     private static let found = Atomic<UInt64>(.max)
