@@ -22,7 +22,7 @@ test_packages=(
     strace faketime tmux chromium caddy prometheus sqlite3
 )
 # The peers that catwatch-bench measures itself against.
-bench_packages=(collectd-core hyperfine jq libyajl2 nats-server nginx-light redis-server wrk)
+bench_packages=(collectd-core jq libyajl2 nats-server nginx-light)
 
 say() { echo "setup: $*" >&2; }
 
@@ -60,7 +60,7 @@ install_packages() {
     local apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
     # Servers that were there before are none of our business.
     local server fresh=()
-    for server in nginx rsyslog redis-server caddy prometheus nats-server; do
+    for server in nginx rsyslog caddy prometheus nats-server; do
         if ! installed "$server"; then fresh+=("$server"); fi
     done
     say "installing $*"
@@ -83,7 +83,7 @@ elsewhere() {
     for package in "$@"; do
         tool=
         case $package in
-            python3 | caddy | chromium | curl | faketime | jq | lnav | nats-server | openssl | prometheus | redis-server | shellcheck | sqlite3 | strace | tmux | wrk) tool=$package ;;
+            python3 | caddy | chromium | curl | faketime | jq | lnav | nats-server | openssl | prometheus | shellcheck | sqlite3 | strace | tmux) tool=$package ;;
             miller) tool=mlr ;;
             nodejs) tool=node ;;
             nginx-light) tool=nginx ;;

@@ -13,7 +13,6 @@ struct Bench {
             case .list: list()
             case .feed(let feed): try serve { try FeedProgram.run(feed) }
             case .journalFill(let order): try serve { try JournalFill.run(order) }
-            case .messages(let order): try serve { try MessageServer.run(order) }
             case .run: exit(try run(options) ? 0 : 1)
             }
         } catch {

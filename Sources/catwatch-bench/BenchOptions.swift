@@ -5,7 +5,6 @@ struct BenchOptions {
     enum Command {
         case list, run, help
         case feed(FeedOptions)
-        case messages(MessageServer.Order)
         case journalFill(JournalFill.Order)
     }
 
@@ -39,9 +38,6 @@ struct BenchOptions {
         case "run": command = .run
         case "feed":
             command = .feed(try FeedOptions(rest))
-            return
-        case "messages":
-            command = .messages(try MessageServer.Order(rest))
             return
         case "journal-fill":
             command = .journalFill(try JournalFill.Order(rest))

@@ -1,12 +1,8 @@
-internal import Outputs
-
 /// The options of the bench's own feed: a store and its outputs in a separate process, so that their resource usage can
 /// be told from their readers'. Scenarios start it; `catwatch-bench list` does not name it.
 struct FeedOptions {
     /// The Unix socket that serves the feed.
     var listen: String?
-    /// The target to push the feed to.
-    var connect: PushTarget?
     /// Events per second.
     var rate = 1_000
     /// Events that are published at once.
@@ -15,16 +11,12 @@ struct FeedOptions {
     var count = 0
     /// The number of readers to wait for before the first event.
     var readers = 0
-    var logBytes = 8 << 20
-    /// The seconds after which a reader that takes nothing is closed.
-    var stall = 60
 
     /// The arguments that `init` reads.
     var arguments: [String] {
         var words = ["feed"]
         if let listen { words += ["--listen", listen] }
-        words += ["--rate", "\(rate)", "--batch", "\(batch)", "--count", "\(count)", "--readers", "\(readers)"]
-        return words + ["--log-bytes", "\(logBytes)", "--stall", "\(stall)"]
+        return words + ["--rate", "\(rate)", "--batch", "\(batch)", "--count", "\(count)", "--readers", "\(readers)"]
     }
 
     init() {}
@@ -36,12 +28,6 @@ struct FeedOptions {
             guard let value = rest.popFirst() else { throw BenchError("\(word) needs a value") }
             switch word {
             case "--listen": listen = value
-            case "--connect":
-                do throws(PushTarget.Fault) {
-                    connect = try PushTarget(value)
-                } catch {
-                    throw BenchError(error.message)
-                }
             default:
                 guard let number = Int(value), number >= 0 else { throw BenchError("\(word) takes a number") }
                 switch word {
@@ -49,8 +35,6 @@ struct FeedOptions {
                 case "--batch": batch = max(1, number)
                 case "--count": count = number
                 case "--readers": readers = number
-                case "--log-bytes": logBytes = number
-                case "--stall": stall = number
                 default: throw BenchError("a feed has no \(word)")
                 }
             }

@@ -19,29 +19,18 @@ enum FeedProgram {
     }
 
     private static func run(_ options: FeedOptions, on loop: EventLoop) async throws {
-        var limits = FeedState.Limits()
-        limits.logCapacity = options.logBytes
         let wall = SystemWallClock()
         let identity = AgentIdentity(run: "bench", version: "0", started: wall.now)
-        let store = EventStore(on: loop, wall: wall, identity: identity, limits: limits)
+        let store = EventStore(on: loop, wall: wall, identity: identity)
         try await withThrowingTaskGroup(of: Void.self) { group in
             if let path = options.listen {
                 let socket = try StreamSocket.bound(to: path)
                 try StreamSocket.listen(socket)
                 let number = socket.release()
-                var limits = ReaderLimits()
-                limits.stall = .seconds(options.stall)
-                let server = FeedServer(store: store, polls: PollRequests(on: loop), on: loop, limits: limits)
+                let server = FeedServer(store: store, polls: PollRequests(on: loop), on: loop)
                 group.addTask {
                     try await server.run { try SocketListener(owning: Descriptor(owning: number), on: $0) }
                 }
-            }
-            if let target = options.connect, case .unix(let path) = target.address {
-                let output = PushOutput(target, store: store, on: loop) { _ in
-                } connect: {
-                    LoopBound(try DescriptorStream(owning: try StreamSocket.connected(to: path), on: loop))
-                }
-                group.addTask { try await output.run() }
             }
             group.addTask { try await store.run() }
             Text.write(ready, to: 1)

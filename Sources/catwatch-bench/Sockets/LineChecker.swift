@@ -30,8 +30,6 @@ final class LineChecker {
     private(set) var next: Int?
     /// The last sequence number by `bye`; nil before it.
     private(set) var last: Int?
-    /// The bytes of repeated lines since `beginConnection`.
-    private(set) var repeatedBytes = 0
 
     /// - Parameter next: the first sequence number, if known.
     init(next: Int? = nil, of form: Form = .lines) {
@@ -41,12 +39,6 @@ final class LineChecker {
 
     /// Whether every line up to the last one has come.
     var isComplete: Bool { last.map { $0 + 1 == next } ?? false }
-
-    /// Begins with the bytes of another connection.
-    func beginConnection() {
-        carry.removeAll()
-        repeatedBytes = 0
-    }
 
     func check(_ bytes: UnsafeRawBufferPointer, _ reference: LineReference, _ tally: inout Tally, now: Int64? = nil) {
         var rest = bytes
@@ -101,7 +93,6 @@ final class LineChecker {
         guard let sequence = Self.sequence(line) else { return control(line, &tally) }
         if let next, sequence < next {
             tally.repeated += 1
-            repeatedBytes += line.count
             if !reference.check(line, sequence, now: nil) { tally.torn += 1 }
             return
         }

@@ -42,9 +42,6 @@ final class LineReference {
         return isSame
     }
 
-    /// The mean length of a line in bytes, including its newline.
-    var meanLength: Int { ends.isEmpty ? 0 : bytes.count / ends.count }
-
     /// The milliseconds that `percent` percent of the deliveries did not exceed.
     func delay(percent: Double) -> Double {
         let rank = Int((Double(delays.reduce(0, +)) * percent / 100).rounded(.up))

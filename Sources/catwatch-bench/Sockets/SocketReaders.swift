@@ -28,8 +28,8 @@ final class SocketReaders {
     /// Connects a reader that takes lines as they come.
     ///
     /// - Parameter first: the sequence number that it must begin with, if known.
-    func connect(to path: String, first: Int? = nil, isTimed: Bool = true) throws {
-        try add(try StreamSocket.connected(to: path), LineChecker(next: first), isTimed: isTimed)
+    func connect(to path: String, first: Int? = nil) throws {
+        try add(try StreamSocket.connected(to: path), LineChecker(next: first))
     }
 
     /// Connects a web client that takes Server-Sent Events as they come.
@@ -38,10 +38,10 @@ final class SocketReaders {
     func connectEvents(to agent: WebAgent, first: Int) throws {
         let socket = try LoopbackSocket.connected(to: agent.port)
         Text.write(agent.request("/events"), to: socket.number)
-        try add(socket, LineChecker(next: first, of: .events), isTimed: true)
+        try add(socket, LineChecker(next: first, of: .events))
     }
 
-    private func add(_ socket: consuming Descriptor, _ checker: LineChecker, isTimed: Bool) throws {
+    private func add(_ socket: consuming Descriptor, _ checker: LineChecker) throws {
         let number = socket.release()
         numbers.append(number)
         checkers.append(checker)
@@ -49,13 +49,8 @@ final class SocketReaders {
         let index = watches.count
         watches.append(
             try loop.watch(number, interest: .read) { [unowned self] _ in
-                read(number, checker, index, isTimed: isTimed)
+                read(number, checker, index)
             })
-    }
-
-    /// Connects a reader that never reads.
-    func connectStopped(to path: String) throws {
-        numbers.append(try StreamSocket.connected(to: path).release())
     }
 
     /// Waits until every reader has got `bye`, or until `deadline`.
@@ -66,10 +61,10 @@ final class SocketReaders {
     /// The number of lost lines: holes and missing ends.
     var lost: Int { tally.lost + checkers.reduce(0) { $0 + (($1.last ?? 0) + 1 - ($1.next ?? 1)) } }
 
-    private func read(_ number: Int32, _ checker: LineChecker, _ index: Int, isTimed: Bool) {
+    private func read(_ number: Int32, _ checker: LineChecker, _ index: Int) {
         let count = recv(number, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
         if count > 0 {
-            let now = isTimed ? loop.clock.now.nanoseconds / 1_000 : nil
+            let now = loop.clock.now.nanoseconds / 1_000
             checker.check(UnsafeRawBufferPointer(rebasing: buffer[..<count]), reference, &tally, now: now)
             if checker.last == nil { return }
         } else if count < 0, errno == EAGAIN || errno == EINTR {
@@ -83,9 +78,8 @@ final class SocketReaders {
 
 extension Setting {
     /// Starts a feed of the bench's own and waits until readers can connect.
-    func startFeed(_ options: FeedOptions, connect: String? = nil, folder: String) throws -> ChildProcess {
-        let words = options.arguments + (connect.map { ["--connect", $0] } ?? [])
-        let feed = try ChildProcess("/proc/self/exe", words, folder: folder)
+    func startFeed(_ options: FeedOptions, folder: String) throws -> ChildProcess {
+        let feed = try ChildProcess("/proc/self/exe", options.arguments, folder: folder)
         var said: [UInt8] = []
         feed.read(until: .now + .seconds(10)) { bytes in
             said += bytes
