@@ -10,22 +10,18 @@ package final class JournalRows {
     private let path: String
     private let identity: FileIdentity?
     /// The files as they were after opening; nil when they had gone by then.
-    package let trace: JournalTrace?
+    private let trace: JournalTrace?
     private let database: SQLiteDatabase
     private let forwards: SQLiteStatement
     private let backwards: SQLiteStatement
 
     /// Opens a journal for reading.
     ///
-    /// - Parameter earlier: the journal that had the name before, to continue after it.
     /// - Throws: `JournalFault`, whose reason says what the file is instead of a journal, or why it cannot be read.
-    package init(path: String, after earlier: JournalTrace? = nil) throws(JournalFault) {
+    package init(path: String) throws(JournalFault) {
         self.path = path
         let file = try Self.file(path)
         let journal = try JournalFile(file)
-        if let earlier, try earlier.isLeft(beside: JournalTrace(journal)) {
-            throw JournalFault(.disk, "the log of the journal before still lies beside it")
-        }
         // Read the identity before opening, or a replacement in between would be missed.
         identity = try? FileIdentity(at: file)
         do throws(JournalFault) {
@@ -124,9 +120,6 @@ package final class JournalRows {
         return now.file != identity || now != trace
     }
 
-    /// Whether this is the file of an earlier trace, perhaps with another log.
-    package func isFile(of earlier: JournalTrace?) -> Bool { identity == earlier?.file }
-
     // MARK: Rows
 
     /// A row; valid only during the call that gets it.
@@ -216,22 +209,6 @@ package final class JournalRows {
 
     /// The run with this number; nil when it is unknown.
     package func run(_ number: Int64) throws(JournalFault) -> JournalRun? { try database.row("WHERE run = ?1", number) }
-
-    /// The row id where the run's line with this sequence number is, or would be; nil when nothing of the run is kept.
-    package func rowID(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
-        try database.rowID(of: sequence, in: run)
-    }
-
-    /// The last deleted sequence number of a run; 0 for none, nil when the run is unknown.
-    package func gone(of run: Int64) throws(JournalFault) -> Int? { try database.gone(of: run) }
-
-    /// The last row id of a run that has a line; for the newest run, which may continue, the last possible row id.
-    package func end(of run: Int64) throws(JournalFault) -> JournalPlace {
-        let end = JournalPlace(run: run, offset: JournalPlace.most)
-        guard try database.integer("SELECT id FROM lines WHERE id > \(end.id) LIMIT 1") != nil else { return end }
-        return try database.integer("SELECT max(id) FROM lines WHERE id <= \(end.id)").map(JournalPlace.init(id:))
-            ?? end
-    }
 
     /// The row id, behind this one in the same run, from which the next `stats` line holds; nil for none.
     package func nextStats(behind rowID: JournalPlace) throws(JournalFault) -> JournalPlace? {

@@ -69,32 +69,6 @@ import Testing
         }
     }
 
-    @Test func aJournalThatIsMovedAsideIsFollowedByTheNewOne() async throws {
-        try await Stage.run { stage in
-            let journal = "\(stage.folder)/j"
-            try await Self.keep(stage, 2, in: journal)
-            let log = try await stage.catwatch(["log", journal, "--follow", "--since", "1990-01-01"])
-            try await log.wait(for: "the first run") { log in
-                FeedLine.lines(log.outputBytes).count { $0?.isData == true } == 2 ? () : nil
-            }
-            for name in try FolderListing.names(in: stage.folder) where name.hasPrefix("j") {
-                rename("\(stage.folder)/\(name)", "\(stage.folder)/old-\(name)")
-            }
-            try await log.wait(for: "word of it") { log in log.errorText.contains("waits for a new one") ? () : nil }
-            try await Self.keep(stage, 3, in: journal)
-            try await log.wait(for: "the run of the new one") { log in
-                FeedLine.lines(log.outputBytes).count { $0?.isData == true } == 5 ? () : nil
-            }
-            try await log.wait(for: "word of the new one") { log in
-                log.errorText.hasSuffix("catwatch: the journal was moved aside; this goes on with the new one\n")
-                    ? () : nil
-            }
-            // A run is greeted again where its `stats` change.
-            let greeted = FeedLine.lines(await log.outputBytes).filter { $0?.type == "hello" }
-            #expect(Set(greeted.map { $0?.string("run") }).count == 2)
-        }
-    }
-
     @Test func anIndexThatIsCutOffEndsItInWords() async throws {
         try await Stage.run { stage in
             let journal = "\(stage.folder)/j"

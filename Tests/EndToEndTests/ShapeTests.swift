@@ -13,7 +13,7 @@ import Testing
                 #expect(try ProcessFile.names(in: "task", of: program.id).count == 1)
             }
             let maps = try ProcessFile.text("maps", of: program.id)
-            #expect(maps.contains("/libcurl.so") && maps.contains(Installation.program))
+            #expect(maps.contains("/libcurl.so") && maps.contains("/catwatch\n"))
             if Installation.isRelease {
                 for unwanted in ["Foundation", "libicu", "libdispatch", "BlocksRuntime", "libswift"] {
                     #expect(!maps.contains(unwanted), "\(unwanted) is loaded")

@@ -62,11 +62,11 @@ import Testing
         try await Stage.run { stage in
             let port = try await stage.closedPort()
             let run = try await stage.finish(
-                ["wait", "http://127.0.0.1:\(port)/x", "--for", "status = 200", "--within", "100ms"])
+                ["wait", "http://127.0.0.1:\(port)/x", "--for", "status = 200", "--within", "2s", "--every", "10m"])
             #expect(run.ending == .exited(124) && run.output.isEmpty)
             #expect(
                 run.errors.hasPrefix(
-                    "catwatch: not met in 100ms: never answered; 1 try, last: 127.0.0.1:\(port) refused"),
+                    "catwatch: not met in 2s: never answered; 1 try, last: 127.0.0.1:\(port) refused"),
                 "\(run.errors)")
         }
     }

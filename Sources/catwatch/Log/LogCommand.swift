@@ -61,35 +61,31 @@ struct LogCommand {
     // MARK: Lines
 
     private func print() throws -> Int32 {
-        var rows: JournalRows? = try JournalRows(path: journal)
+        let scan = try JournalRows(path: journal)
         var printer = LogPrinter(
             options[\.format], isTerminal: isTerminal, isReversed: options[\.reverse], filter: filter)
         let isFollowing = options[\.follow]
         var limit = options[\.limit] ?? (isFollowing && filter.from == nil ? Self.usualLimit : nil)
-        var rowIDs: ClosedRange<JournalPlace>?
-        if let scan = rows {
-            // Without `--follow`, lines that are added meanwhile are ignored: they may arrive faster than we read.
-            let newest = try Self.newest(in: scan)
-            rowIDs = try newest.flatMap { newest in
-                try scan.rowIDs(from: filter.from, until: filter.until).flatMap { $0.clamped(to: .first...newest) }
-            }
-            if isFollowing {
-                rowIDs = (rowIDs?.lowerBound ?? newest?.next ?? .first)...(.last)
-            }
-            if let all = rowIDs {
-                if options[\.reverse] {
-                    try printBackwards(all, &limit, &printer, scan)
-                } else if let last = limit {
-                    rowIDs = try first(of: last, in: all, scan).map { $0...all.upperBound }
-                }
-            }
+        // Without `--follow`, lines that are added meanwhile are ignored: they may arrive faster than we read.
+        let newest = try Self.newest(in: scan)
+        var rowIDs = try newest.flatMap { newest in
+            try scan.rowIDs(from: filter.from, until: filter.until).flatMap { $0.clamped(to: .first...newest) }
         }
-        if !options[\.reverse], let rowIDs { try printForwards(rowIDs, isFollowing, &printer, &rows) }
+        if isFollowing { rowIDs = (rowIDs?.lowerBound ?? newest?.next ?? .first)...(.last) }
+        var wasReplaced = false
+        if options[\.reverse] {
+            if let rowIDs { try printBackwards(rowIDs, &limit, &printer, scan) }
+        } else {
+            if let all = rowIDs, let last = limit {
+                rowIDs = try first(of: last, in: all, scan).map { $0...all.upperBound }
+            }
+            if let rowIDs { wasReplaced = try printForwards(rowIDs, isFollowing, &printer, scan) }
+        }
         try flush(&printer)
-        if printer.isEmpty, !isFollowing, let rows {
-            for text in try LogNames.missing(options, in: rows) { notice(text) }
+        if printer.isEmpty, !isFollowing {
+            for text in try LogNames.missing(options, in: scan) { notice(text) }
         }
-        return printer.isEmpty ? 1 : 0
+        return printer.isEmpty || wasReplaced ? 1 : 0
     }
 
     private static func newest(in scan: JournalRows) throws(JournalFault) -> JournalPlace? {
@@ -114,97 +110,37 @@ struct LogCommand {
         return found ?? rowIDs.lowerBound
     }
 
-    /// - Parameter rows: set to nil when its file has gone or cannot be read, so that we do not keep it open.
+    /// - Returns: whether the journal that is followed was replaced, which was reported.
     private func printForwards(
-        _ rowIDs: ClosedRange<JournalPlace>, _ isFollowing: Bool, _ printer: inout LogPrinter,
-        _ rows: inout JournalRows?
-    ) throws {
-        let reach = try bar == nil ? nil : rows?.reach(of: rowIDs)
+        _ rowIDs: ClosedRange<JournalPlace>, _ isFollowing: Bool, _ printer: inout LogPrinter, _ scan: JournalRows
+    ) throws -> Bool {
+        let reach = try bar == nil ? nil : scan.reach(of: rowIDs)
         var next = rowIDs.lowerBound
-        var run = try rows?.run(next.run)
-        var isAway = false
-        // The trace of the file that was closed.
-        var trace: JournalTrace?
-        var holes = LogHoles(areNamed: printer.namesGaps)
-        while next <= rowIDs.upperBound {
-            if let scan = rows {
-                var last: JournalPlace?
-                var isOver = false
-                var fault: JournalFault?
-                do throws(JournalFault) {
-                    _ = try scan.rows(in: next...rowIDs.upperBound) { row throws(JournalFault) in
-                        let rowID = row.rowID
-                        let itsRun = run?.number == rowID.run ? run : try scan.run(rowID.run)
-                        if let rest = try holes.pass(row, of: scan) { printer.add(missing: rest, at: row.time) }
-                        if filter.admits(row) { try printer.add(row, of: scan) }
-                        (last, run) = (rowID, itsRun)
-                        return printer.count < Self.pieceSize
-                    }
-                    if isFollowing, last == nil, scan.hasMoved {
-                        isOver = try Self.newest(in: scan).map { $0 < next } ?? true
-                    }
-                } catch {
-                    guard isFollowing, error.kind != .corrupt else { throw error }
-                    fault = error
+        while true {
+            var last: JournalPlace?
+            do throws(JournalFault) {
+                _ = try scan.rows(in: next...rowIDs.upperBound) { row throws(JournalFault) in
+                    if filter.admits(row) { try printer.add(row, of: scan) }
+                    last = row.rowID
+                    return printer.count < Self.pieceSize
                 }
-                if fault == nil { isAway = false }
-                try flush(&printer)
-                if let words = holes.report() { notice(words) }
-                if let last {
-                    guard last < .last else { return }
-                    next = last.next
-                    bar?.show(reach?.count(before: next) ?? 0, of: reach?.total)
+            } catch {
+                // Whoever follows waits for a writer that holds its lock for longer than SQLite waits.
+                guard isFollowing, error.kind == .held else { throw error }
+            }
+            try flush(&printer)
+            if let last {
+                bar?.show(reach?.count(before: last.next) ?? 0, of: reach?.total)
+                guard last < rowIDs.upperBound else { return false }
+                next = last.next
+            } else {
+                guard isFollowing else { return false }
+                if scan.hasMoved {
+                    notice("the journal was moved or replaced, so this ends; follow the new one with the same command")
+                    return true
                 }
-                guard fault != nil || last == nil else { continue }
-                guard isFollowing else { return }
                 try waitForMore()
-                switch fault?.kind {
-                case nil where isOver: break
-                case .disk:
-                    if !isAway { notice("\(fault?.reason ?? ""); this waits until it can be read") }
-                    isAway = true
-                // SQLite's own waiting outlasts the lock of a writer.
-                default: continue
-                }
-                trace = scan.trace
-                rows = nil
             }
-            guard let new = another(after: trace, behind: run, next) else {
-                if !isAway { notice("the journal was moved aside; this waits for a new one") }
-                isAway = true
-                try waitForMore()
-                continue
-            }
-            let isSameFile = new.rows.isFile(of: trace)
-            // The same file with another write-ahead log may have lost lines and have others in their places.
-            next = new.rowID ?? (isSameFile ? JournalPlace(id: next.id & ~JournalPlace.most) : .first)
-            (rows, run) = (new.rows, new.run)
-            printer.goOn(in: run, at: next)
-            holes.goOn(in: run)
-            if isSameFile, run != nil { continue }
-            isAway = false
-            notice("the journal was moved aside; this goes on with the new one")
-        }
-    }
-
-    /// Opens the journal that has the name now, with the row id where the current run continues; nil when it cannot be
-    /// read or has no line yet, for example while it is being created.
-    ///
-    /// - Parameters:
-    ///   - trace: the trace of the file that was closed.
-    ///   - next: the row id of the run's next line in that file.
-    private func another(
-        after trace: JournalTrace?, behind run: JournalRun?, _ next: JournalPlace
-    ) -> (rows: JournalRows, run: JournalRun?, rowID: JournalPlace?)? {
-        guard let rows = try? JournalRows(path: journal, after: trace) else { return nil }
-        do throws(JournalFault) {
-            guard try Self.newest(in: rows) != nil else { return nil }
-            guard let run, let rowID = try rows.rowID(of: run.sequence(at: next), in: run.name) else {
-                return (rows, nil, nil)
-            }
-            return (rows, try rows.run(rowID.run), rowID)
-        } catch {
-            return nil
         }
     }
 

@@ -10,8 +10,6 @@ struct LogPrinter {
     private let isTerminal: Bool
     /// Whether the output is a feed: `hello` and `stats` before each run, and a `gap` for missing lines.
     private let isFeed: Bool
-    /// Whether a `gap` line reports missing lines.
-    var namesGaps: Bool { isFeed && !isFiltered }
     /// Whether the `hello` lines say that missing sequence numbers have no meaning.
     private let isFiltered: Bool
     private var bytes: [UInt8] = []
@@ -67,21 +65,6 @@ struct LogPrinter {
         }
     }
 
-    /// Adds a `gap` for lines that were deleted while the journal was read.
-    mutating func add(missing: ClosedRange<Int>, at time: Timestamp) {
-        bytes += ControlLine.gap(time: time, missing: missing, reason: "retention")
-    }
-
-    /// Continues in another journal, which numbers its runs differently.
-    ///
-    /// - Parameters:
-    ///   - run: the run of the last lines read, as the new journal has it; nil when it does not.
-    ///   - rowID: the row id to read from.
-    mutating func goOn(in run: JournalRun?, at rowID: JournalPlace) {
-        self.run = self.run?.name == run?.name ? run : nil
-        last = rowID.previous
-    }
-
     /// Writes the `hello` and `stats` with which a connection begins that gets the run from this line on.
     private mutating func begin(at sequence: Int, _ stats: [UInt8]?) {
         let first = max(sequence, 1)
@@ -90,7 +73,9 @@ struct LogPrinter {
 
     /// Adds a `gap` for the run's lines that are missing before this one.
     private mutating func close(_ row: JournalRows.Row, _ sequence: Int) {
-        if let next, next < sequence, !isFiltered { add(missing: next...sequence - 1, at: row.time) }
+        if let next, next < sequence, !isFiltered {
+            bytes += ControlLine.gap(time: row.time, missing: next...sequence - 1, reason: "retention")
+        }
         next = sequence.addingSaturated(1)
         guard row.type.elementsEqual("gap".utf8), let gap = Line.Gap(Bytes(row.line)) else { return }
         next = gap.to.addingSaturated(1)
