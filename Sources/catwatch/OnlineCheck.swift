@@ -31,8 +31,6 @@ actor OnlineCheck {
     private let decided: Wakeup
     private var results: [String: Result] = [:]
     private var alerts = AlertCheck([])
-    /// The scales of values by source; those of agents' sources are not known.
-    private var bands: [String: BandScale?] = [:]
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// The most lines that are shown for a source, and the most characters of each.
@@ -67,9 +65,6 @@ actor OnlineCheck {
             let (run, interval) = await (store.run, store.limits.interval)
             await store.setWatcher(AlertBook(rules, run: run, interval: interval, from: store.wallTime), from: 1)
         }
-        for source in sources {
-            bands.updateValue(source.description.bands, forKey: source.description.name)
-        }
         // Standard input, files and FIFOs are not read, because a check must not consume their data.
         let sources = sources.filter { if case .nats = $0 { false } else { true } }
         let tried = sources.filter { if case .stdin = $0 { false } else { true } }
@@ -89,8 +84,7 @@ actor OnlineCheck {
             }
             group.cancelAll()
         }
-        let answered = results.filter { $0.value.events > 0 || $0.value.isAnswered }.keys
-        let texts = sources.map { text(of: $0) } + [alerts.report(answered: Set(answered))]
+        let texts = sources.map { text(of: $0) } + [alerts.report]
         let isFine = results.values.allSatisfy { $0.isDecided && $0.failure == nil }
         return (texts.joined(), !isFine ? 1 : alerts.isFiring ? Agent.alertStatus : 0)
     }
@@ -153,7 +147,6 @@ actor OnlineCheck {
         case .latency where name != source, .error where name != source: break
         case .data(let data):
             results[source]?.events += 1
-            alerts.apply(data, of: name, bands: bands[name])
             if let value = data.valueReport { results[source]?.value = value }
             if let count = results[source]?.lines.count, count < Self.mostLines {
                 let text = String(decoding: bytes, as: UTF8.self)
