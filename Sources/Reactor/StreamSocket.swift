@@ -101,17 +101,6 @@ package enum StreamSocket {
         return peer.process >= 0 ? peer.user : nil
     }
 
-    /// The most bytes that a new Unix socket holds for its peer: `SO_SNDBUF`, and the piece, at most half as long, that was
-    /// taken while there was still room (`unix_stream_sendmsg` of Linux).
-    package static let sendBuffer: Int = {
-        var size: Int32 = 212_992  // Linux's own default
-        if let socket = try? unix() {
-            var length = socklen_t(MemoryLayout<Int32>.size)
-            getsockopt(socket.number, SOL_SOCKET, SO_SNDBUF, &size, &length)
-        }
-        return Int(size) + Int(size) / 2
-    }()
-
     private static func unix() throws(SystemError) -> Descriptor {
         Descriptor(owning: try systemCall("socket") { cw_stream_socket(AF_UNIX) })
     }

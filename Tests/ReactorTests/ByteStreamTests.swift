@@ -236,22 +236,4 @@ import Testing
         }
         #expect(received == bytes, "seed \(seed), \(kind)")
     }
-
-    /// What a peer that dies has not read of a push is sent again, if it is not more.
-    @Test(arguments: [1, 1_000, 30_000, 50_000, 65_536, 262_144])
-    func aUnixSocketHoldsNoMoreThanIsSaid(of piece: Int) throws {
-        let (near, far) = try socketPair()
-        defer {
-            close(near)
-            close(far)
-        }
-        let bytes = [UInt8](repeating: 0, count: piece)
-        var held = 0
-        while true {
-            let count = send(near, bytes, piece, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
-            guard count > 0 else { break }
-            held += count
-        }
-        #expect(held > 0 && held <= StreamSocket.sendBuffer, "\(held) of \(StreamSocket.sendBuffer)")
-    }
 }

@@ -4,8 +4,8 @@ package import Reactor
 
 /// Pushes the feed to another program's listener, for ever: retries when the listener is absent or hangs.
 ///
-/// There is no way to know what a peer has read. After a reconnection, the last `resend` bytes are written again, from
-/// the start of a line: nothing is lost if the peer had read all but that much, and `(run, seq)` identifies repeats.
+/// There is no way to know what a peer has read. After a reconnection, the last `resend` bytes are written again, and
+/// some before them: nothing is lost if the peer had read all but that much, and `(run, seq)` identifies repeats.
 package actor PushOutput {
     private let target: PushTarget
     private let store: EventStore
@@ -16,12 +16,12 @@ package actor PushOutput {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var backoff: Backoff
-    /// The number of bytes to write again after a reconnection.
-    private let resend: Int
-    /// What was written over the last connection; nil before the first one.
-    private var trail: WriteTrail?
-    /// The bytes of the last piece that were not written.
-    private var unwritten = 0
+    // Bound: positions from which a push may write again | 34 | the oldest is dropped
+    /// Positions between written pieces, and the bytes that were written before them. `resend` bytes follow the first
+    /// one, but for what is not yet written. Empty before the first connection.
+    private var resumePoints: [(line: LineID, offset: Int)]
+    /// The bytes written over this connection, in whole pieces.
+    private var written = 0
     /// Signalled when there may be more to write.
     private let more: Wakeup
     /// Ends the pause before the next attempt.
@@ -49,9 +49,7 @@ package actor PushOutput {
         self.connect = connect
         more = Wakeup(loop: loop)
         pause = Wakeup(loop: loop)
-        let resend = target.resend ?? StreamSocket.sendBuffer
-        trail = start.map { WriteTrail(from: $0, reach: resend) }
-        self.resend = resend
+        resumePoints = start.map { [($0, 0)] } ?? []
     }
 
     /// Ends the output once it has written all current lines; at once, while it is not connected.
@@ -63,7 +61,7 @@ package actor PushOutput {
 
     /// The line with which the next connection begins, because the peer may not have read what follows: also one of
     /// another output to the same address, once this one has ended. Nil before the first connection.
-    package var start: LineID? { trail?.line(bytesBack: resend + unwritten) }
+    package var start: LineID? { resumePoints.first?.line }
 
     /// Pushes until the feed ends, `stop` is called, or the task is cancelled.
     package func run() async throws(CancellationError) {
@@ -106,8 +104,8 @@ package actor PushOutput {
         }
         await store.setState("ok", of: feed.reader)
         let start = start ?? feed.nextLine
-        trail = WriteTrail(from: start, reach: resend)
-        unwritten = 0
+        resumePoints = [(start, 0)]
+        written = 0
         let greeting = feed.move(to: Self.terms(from: start))
         let bound = LoopBound(stream)
         return try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -132,14 +130,14 @@ package actor PushOutput {
         _ feed: ReaderFeed, behind greeting: [UInt8], to bound: LoopBound<any ByteStream>
     ) async throws -> Bool {
         let stream = bound.value
-        try await write(.bytes(greeting), to: stream)
+        try await write(.bytes(greeting), of: feed, to: stream)
         while true {
             if let goal, feed.hasReached(goal) { return true }
             var room = Int.max
             switch feed.next(&room) {
-            case .piece(let piece): try await write(piece, to: stream)
+            case .piece(let piece): try await write(piece, of: feed, to: stream)
             case .last(let bytes):
-                try await write(.bytes(bytes), to: stream)
+                try await write(.bytes(bytes), of: feed, to: stream)
                 return true
             case .again: break
             case .nothing: try await more.wait()
@@ -148,15 +146,18 @@ package actor PushOutput {
     }
 
     /// Writes lines; those without a number only if they are sent.
-    private func write(_ piece: LinePiece, to stream: any ByteStream) async throws {
+    private func write(_ piece: LinePiece, of feed: ReaderFeed, to stream: any ByteStream) async throws {
         guard piece.count > 0 else { return }
         var piece = piece
-        trail?.record(piece)
         if case .bytes = piece, !target.sendsControl {
             piece = .bytes(piece.withUnsafeBytes { $0.lines { LineHead($0) != nil } })
         }
-        unwritten = piece.count
-        try await piece.write(to: stream) { unwritten -= $0 }
+        try await piece.write(to: stream) { _ in }
+        written += piece.count
+        if let last = resumePoints.last, written - last.offset >= target.resend / 32 {
+            resumePoints.append((feed.nextLine, written))
+        }
+        while resumePoints.count > 1, resumePoints[1].offset <= written - target.resend { resumePoints.removeFirst() }
     }
 
     /// Reads and drops the peer's bytes until it is gone: one that only stops sending may still read.

@@ -126,8 +126,11 @@ final class ReaderFeed: @unchecked Sendable {
     /// Has a beat follow the events that are being written.
     func oweBeat() { owesBeat = true }
 
-    /// The first line that it did not get, as long as it reads the log.
-    var nextLine: LineID { store.assumeIsolated { $0.nextLine(of: reader) } }
+    /// The first line that it did not get.
+    var nextLine: LineID {
+        if case .journal(let reading) = position, let next = reading.next { return next }
+        return store.assumeIsolated { $0.nextLine(of: reader) }
+    }
 
     /// Whether an answer to a request can be given now.
     var takesAnswers: Bool { if case .owedTwice = greeting { false } else { true } }

@@ -103,10 +103,10 @@ import Testing
                 guard let first = lines.first else { continue }
                 #expect(lines.map(\.number) == Array(first.number..<first.number + lines.count), "seed \(seed)")
                 #expect(first.number <= end + 1, "seed \(seed): \(end + 1)..<\(first.number) are lost")
-                // What comes again was among the last bytes written, and these are what was read and what was not.
+                // Whole pieces come again, of which one is at most 64 KiB.
                 let repeats = lines.filter { $0.number <= end }
                 let bytes = repeats.reduce(0) { $0 + $1.bytes.count + 1 }
-                #expect(bytes <= resend + 600, "seed \(seed): \(bytes) bytes again")
+                #expect(bytes <= resend + (64 << 10), "seed \(seed): \(bytes) bytes again")
                 for line in lines { seen.insert(line.number) }
                 end = max(end, lines.last?.number ?? 0)
             }
@@ -169,7 +169,7 @@ import Testing
                 for _ in 0..<20 { try await peer.accept().stream.close() }
                 let last = try await peer.accept()
                 let number = FeedTranscript.number(try await last.line() ?? []) ?? 0
-                #expect(number > 930 && number < 1_000, "begins again at \(number)")
+                #expect(number < 960, "begins again at \(number)")
             }
         }
     }
@@ -186,40 +186,7 @@ import Testing
         }
     }
 
-    /// What was written over the connection before is no way back for this one, which began further back.
-    @Test func namesEverythingThatIsGoneSinceTheLastConnectionBegan() async throws {
-        try await withLoop(virtual: true) { loop in
-            let stage = await FeedStage(on: loop) { $0.logCapacity = 1 << 16 }
-            let peer = Peer(on: loop, capacity: 3_000)
-            let output = try Self.output("unix:/x?control=true&resend=20000", stage, peer)
-            try await running {
-                try await output.run()
-            } while: {
-                let first = try await peer.accept()
-                try await Self.readOneByOne(1...90, first) { _ in await stage.publish(text: 300) }
-                first.stream.close()
-                let second = try await peer.accept()
-                try await second.skip(2)
-                let begun = try #require(FeedTranscript.number(try await second.line() ?? []))
-                #expect((20...60).contains(begun))
-                peer.isPresent = false
-                second.stream.close()
-                for _ in 0..<300 { await stage.publish(text: 1_000) }
-                try await loop.sleep(for: .seconds(1))
-                peer.isPresent = true
-                let third = try await peer.accept()
-                try await third.skip(2)
-                guard case .gap(let gap)? = try await third.next()?.body else {
-                    Issue.record("no gap")
-                    return
-                }
-                #expect(gap.from == begun && gap.to > 90)
-            }
-        }
-    }
-
-    /// The same for what was written of another run, whose numbers mean nothing in this one.
-    @Test func namesEverythingThatIsGoneSinceTheRunBegan() async throws {
+    @Test func namesLinesOfAnEndedRunThatMayBeUnread() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = await FeedStage(on: loop, run: "unknown", isRelay: true) { $0.logCapacity = 1 << 16 }
             let peer = Peer(on: loop, capacity: 3_000)
@@ -268,79 +235,6 @@ import Testing
                     return
                 }
                 #expect(new.run == "r2" && gap.from == 1 && gap.to > 200)
-            }
-        }
-    }
-
-    /// A relayed run ends while the peer is away, with some of its lines written and others not; or two do, of which the
-    /// second one was begun; and another one begins and ends meanwhile.
-    @Test(arguments: [false, true], [false, true])
-    func namesWhatWasNotReadOfRunsThatEnded(two: Bool, another: Bool) async throws {
-        try await withLoop(virtual: true) { loop in
-            let stage = await FeedStage(on: loop, run: "unknown", isRelay: true) { $0.logCapacity = 1 << 16 }
-            let peer = Peer(on: loop, capacity: 3_000)
-            let output = try Self.output("unix:/x?control=true&resend=3000", stage, peer)
-            let relay = { @Sendable (text: String) in
-                let bytes = Bytes(text.utf8)
-                await stage.store.relay([RelayedLine(try LineDecoder.decode(bytes), bytes: bytes)])
-            }
-            let time = #""time":"2001-09-09T01:46:40.000000Z""#
-            let begin = { @Sendable (run: String) in
-                try await relay(#"{"type":"hello",\#(time),"format":1,"run":"\#(run)","first_seq":1,"next_seq":1}"#)
-            }
-            let publish = { @Sendable (numbers: ClosedRange<Int>) in
-                for number in numbers {
-                    try await relay(#"{"seq":\#(number),\#(time),"type":"fact","source":"s","series":"s","value":1}"#)
-                }
-            }
-            try await running {
-                try await output.run()
-            } while: {
-                // As an agent that attaches does, it connects before it knows the run.
-                let first = try await peer.accept()
-                try await begin("r1")
-                try await Self.readOneByOne(1...10, first) { try await publish($0...$0) }
-                peer.isPresent = false
-                // More than it reads, and in one case more than the socket holds.
-                try await publish(11...(two ? 15 : 100))
-                try await loop.sleep(for: .milliseconds(1))
-                if two {
-                    try await begin("r2")
-                    try await publish(1...5)
-                    try await loop.sleep(for: .milliseconds(1))
-                }
-                first.stream.close()
-                try await loop.sleep(for: .seconds(1))
-                try await publish(two ? 6...20 : 101...120)
-                if another {
-                    try await begin("ra")
-                    try await publish(1...7)
-                }
-                try await begin("r3")
-                // More than the log holds.
-                try await publish(1...3_000)
-                peer.isPresent = true
-                let second = try await peer.accept()
-                try await loop.sleep(for: .seconds(1))
-                var (run, named, next) = ("", ["r1": 11, "r2": 1, "ra": 1, "r3": 1], 0)
-                while next < 3_001, let line = try await second.next() {
-                    switch line.body {
-                    case .hello(let hello): run = hello.run
-                    case .gap(let gap):
-                        #expect(gap.from <= named[run] ?? 0, "a hole in \(run) before \(gap.from)")
-                        named[run] = max(named[run] ?? 0, gap.to + 1)
-                    case .data:
-                        if next == 0 {
-                            next = named["r3"] ?? 0
-                            let all = ["r1": two ? 16 : 121, "r2": two ? 21 : 1, "ra": another ? 8 : 1, "r3": next]
-                            #expect(next > 100 && named == all)
-                        }
-                        #expect(run == "r3" && line.seq == next)
-                        next += 1
-                    default: break
-                    }
-                }
-                #expect(next == 3_001)
             }
         }
     }

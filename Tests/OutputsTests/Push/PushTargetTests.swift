@@ -5,18 +5,18 @@ import Testing
 @Suite(.limited) struct PushTargetTests {
     @Test(
         arguments: [
-            ("unix:/run/x.sock", .unix(path: "/run/x.sock"), nil, false, "unix:/run/x.sock"),
-            ("unix:x", .unix(path: "x"), nil, false, "unix:x"),
+            ("unix:/run/x.sock", .unix(path: "/run/x.sock"), 327_680, false, "unix:/run/x.sock"),
+            ("unix:x", .unix(path: "x"), 327_680, false, "unix:x"),
             ("unix:/a:b?resend=0", .unix(path: "/a:b"), 0, false, "unix:/a:b"),
             ("unix:/a?control=true&resend=65536", .unix(path: "/a"), 65_536, true, "unix:/a"),
-            ("unix:/a?control=true&control=false", .unix(path: "/a"), nil, false, "unix:/a"),
-            ("unix:/a?", .unix(path: "/a"), nil, false, "unix:/a"),
-            ("tcp:localhost:9000", .tcp(host: "localhost", port: 9_000), nil, false, "tcp:localhost:9000"),
-            ("tcp:[::1]:9000?control=true", .tcp(host: "::1", port: 9_000), nil, true, "tcp:[::1]:9000"),
-            ("tcp:::1:65535", .tcp(host: "::1", port: 65_535), nil, false, "tcp:[::1]:65535"),
+            ("unix:/a?control=true&control=false", .unix(path: "/a"), 327_680, false, "unix:/a"),
+            ("unix:/a?", .unix(path: "/a"), 327_680, false, "unix:/a"),
+            ("tcp:localhost:9000", .tcp(host: "localhost", port: 9_000), 327_680, false, "tcp:localhost:9000"),
+            ("tcp:[::1]:9000?control=true", .tcp(host: "::1", port: 9_000), 327_680, true, "tcp:[::1]:9000"),
+            ("tcp:::1:65535", .tcp(host: "::1", port: 65_535), 327_680, false, "tcp:[::1]:65535"),
             ("tcp:h:1?resend=67108864", .tcp(host: "h", port: 1), 67_108_864, false, "tcp:h:1"),
-        ] as [(String, PushTarget.Address, Int?, Bool, String)])
-    func reads(text: String, address: PushTarget.Address, resend: Int?, control: Bool, name: String) throws {
+        ] as [(String, PushTarget.Address, Int, Bool, String)])
+    func reads(text: String, address: PushTarget.Address, resend: Int, control: Bool, name: String) throws {
         let target = try PushTarget(text)
         #expect(target.address == address && target.resend == resend && target.sendsControl == control)
         #expect(target.description == name)
