@@ -157,7 +157,6 @@ package struct FibonacciSource: Sendable, Equatable {
 
     package init(_ description: SourceDescription, n: Int, every: Duration? = nil) {
         self.description = description
-        self.description.takesN = true
         self.n = n
         self.every = every
     }

@@ -65,12 +65,6 @@ import Testing
         #expect(lines[n].split(separator: " ").map(\.utf8.count).reduce(2, +) == lines[n].utf8.count)
     }
 
-    @Test func ninetyIsTheOneInTheManual() {
-        let lines = Self.text([90]).split(separator: "\n")
-        #expect(lines.first == "0                     0" && lines[90] == "90  2880067194370816120")
-        #expect(lines[91].hasPrefix("total  ") && lines[91].hasSuffix(" ms") && lines.count == 92)
-    }
-
     @Test func manyRunsEndWithTheSummaryOfAll() {
         let text = Self.text([10, 50, 9, 50])
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
@@ -127,38 +121,5 @@ import Testing
         let full = try Descriptor.open("/dev/full", flags: O_WRONLY)
         let number = full.number
         #expect(throws: SystemError(code: ENOSPC, call: "write")) { try FibonacciCommand.print([90], to: number) }
-    }
-
-    @Test func waitsForASlowReaderOfANonBlockingPipe() async throws {
-        let worker = try LoopThread(name: "printing")
-        defer { worker.stop() }
-        let total = try await withLoop { loop in
-            let pipe = try Descriptor.pipe(nonblocking: true)
-            let number = try pipe.write.duplicate().release()
-            let source = try DescriptorStream(owning: try pipe.read.duplicate(), on: loop)
-            defer { source.close() }
-            async let printed: Void = loop.offload(to: worker.loop) {
-                defer { close(number) }
-                try FibonacciCommand.print([1_000], to: number)
-            }
-            var total = 0
-            var buffer = [UInt8](repeating: 0, count: 1_000)
-            // 1,001 lines of 4 + 2 + 209 bytes and their newlines, and the total.
-            while total < 1_001 * 216 {
-                if let count = try buffer.withUnsafeMutableBytes({ try source.read(into: $0) }) {
-                    total += count
-                    if count == 0 { break }
-                } else {
-                    try await source.waitUntilReadable()
-                }
-            }
-            try await printed
-            return total
-        }
-        #expect(total >= 1_001 * 216)
-    }
-
-    @Test func printsNothingForNoRuns() {
-        #expect(Self.text([]) == "")
     }
 }

@@ -17,24 +17,6 @@ import Testing
         }
     }
 
-    @Test func severalRunsEndWithTheirSummary() async throws {
-        try await Stage.run { stage in
-            let run = try await stage.finish(["fibonacci", "10", "50", "90"])
-            #expect(run.ending == .exited(0))
-            let summary = run.outputText.split(separator: "\n").suffix(3)
-            let names = summary.map { $0.split(separator: " ").first.map(String.init) ?? "" }
-            #expect(names == ["10", "50", "90"], "\(summary)")
-        }
-    }
-
-    @Test(arguments: ["-1", "1.5", "abc", "100001", "", "1e3", "٣"])
-    func onlyDigitsAreTaken(number: String) async throws {
-        try await Stage.run { stage in
-            let run = try await stage.finish(["fibonacci", number])
-            #expect(run.ending == .exited(2) && run.output == [] && !run.errors.isEmpty)
-        }
-    }
-
     @Test func aClosedPipeEndsItQuietly() async throws {
         try await Stage.run { stage in
             let program = try await stage.bash("\"$catwatch\" fibonacci 100000 | head -1; exit ${PIPESTATUS[0]}")

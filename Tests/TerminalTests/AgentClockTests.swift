@@ -25,14 +25,6 @@ import Testing
         }
     }
 
-    @Test func extremeTimesAreNotAddedUp() {
-        var clock = AgentClock()
-        clock.record(Timestamp(microseconds: .max), local: Timestamp(microseconds: .min))
-        #expect(!clock.isKnown)
-        clock.record(Timestamp(microseconds: .max), local: at(0))
-        #expect(clock.time(Timestamp(microseconds: .max)) == Timestamp(microseconds: .max))
-    }
-
     /// An event of an hour ago, replayed on attaching, is an hour old.
     @Test func agesOfReplayedEventsAreRight() {
         var script = FeedScript()

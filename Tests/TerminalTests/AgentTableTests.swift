@@ -14,11 +14,14 @@ import Testing
             let source = try #require(one["source"]?.string)
             #expect(board.agent(ofSource: source) ?? "" == one["agent"]?.string, "\(source)")
         }
-        let counts = VectorJSON.object(AgentTable(board, filter: "", at: FeedScript.noon).alerts.mapValues { .int($0) })
+        let counts = VectorJSON.object(AgentTable(board, filter: "").alerts.mapValues { .int($0) })
         #expect(counts.difference(from: try #require(vector["alerts"])) == nil)
+        for one in vector["refused"]?.elements ?? [] {
+            #expect(AgentTable.refused(Int(try #require(one["lines"]?.number))) ?? "" == one["text"]?.string)
+        }
         for one in vector["cases"]?.elements ?? [] {
             let now = Timestamp(microseconds: Int64(try #require(one["now_us"]?.number)))
-            let table = AgentTable(board, filter: try #require(one["filter"]?.string), at: now)
+            let table = AgentTable(board, filter: try #require(one["filter"]?.string))
             let rows = table.rows.map { index -> VectorJSON in
                 let agent = board.agents[index]
                 let texts = AgentTable.texts(agent, at: now)
@@ -34,13 +37,6 @@ import Testing
         }
     }
 
-    @Test func saysWhatThePageSaysOfThoseThatAreRefused() throws {
-        for one in try VectorFiles.vector("table.json", in: "agents")["refused"]?.elements ?? [] {
-            let text = try #require(one["text"]?.string)
-            #expect(AgentTable.refused(Int(try #require(one["lines"]?.number))) ?? "" == text)
-        }
-    }
-
     // MARK: The screen
 
     private static func fleet(_ count: Int, columns: Int = 80, rows: Int = 24) throws -> FeedScript {
@@ -50,7 +46,7 @@ import Testing
             try script.say(
                 peer: "web\(number)", number == 7 ? "away" : number == 8 ? "silent" : "live", host: "box-\(number)")
         }
-        _ = script.view.handle(.character("3"), now: script.now)
+        script.type("3")
         return script
     }
 
@@ -78,7 +74,7 @@ import Testing
 
     @Test func theFilterIsForAgentsAndTheirMachines() throws {
         var script = try Self.fleet(1_000)
-        for key in "/box-99".unicodeScalars { _ = script.view.handle(.character(key), now: script.now) }
+        script.type("/box-99")
         _ = script.view.handle(.enter, now: script.now)
         var rows = Self.screen(&script)
         #expect(rows[2].contains("Agents 11 of 1000"))
@@ -86,7 +82,7 @@ import Testing
         _ = script.view.handle(.escape, now: script.now)
         rows = Self.screen(&script)
         #expect(rows[2].contains("Agents 1000"))
-        for key in "/nothing".unicodeScalars { _ = script.view.handle(.character(key), now: script.now) }
+        script.type("/nothing")
         rows = Self.screen(&script)
         #expect(rows[3].contains("none is called so"))
     }
@@ -94,7 +90,7 @@ import Testing
     @Test func linesOfAgentsThatAreRefusedAreCounted() throws {
         var script = FeedScript(columns: 120, rows: 24)
         script.hello()
-        _ = script.view.handle(.character("3"), now: script.now)
+        script.type("3")
         for _ in 0..<2 { try script.say(peer: "not.one", "live", host: "box") }
         var rows = Self.screen(&script)
         #expect(rows[2].contains("Agents 0") && rows[3].contains("2 more lines, of agents for which there is no room"))
@@ -103,7 +99,7 @@ import Testing
         script.now = script.now + .seconds(2)
         rows = Self.screen(&script)
         #expect(rows[2].contains("Agents 1") && rows[3].contains("web1 ") && rows[4].contains("2 more lines"))
-        for key in "/nothing".unicodeScalars { _ = script.view.handle(.character(key), now: script.now) }
+        script.type("/nothing")
         rows = Self.screen(&script)
         #expect(rows[3].contains("none is called so") && rows[4].contains("2 more lines"))
     }
@@ -145,32 +141,6 @@ import Testing
         }
     }
 
-    /// A thousand are not to be put in order for each key and frame, on the loop that polls.
-    @Test func theOrderIsMadeOnceASecond() throws {
-        var script = try Self.fleet(6)
-        #expect(Self.screen(&script)[3].contains("web1 "))
-        try script.say(peer: "web5", "away", host: "box-5")
-        #expect(Self.screen(&script)[3].contains("web1 "))
-        script.now = script.now + .milliseconds(1_001)
-        #expect(Self.screen(&script)[3].contains("web5 "))
-        // Rows are of agents that are there.
-        try script.say(peer: "web5", "forgotten", host: "box-5")
-        let rows = Self.screen(&script)
-        #expect(rows[2].contains("Agents 5") && rows[3].contains("web1 ") && rows[7].contains("web6 "))
-    }
-
-    @Test func rowsHoldForASecondWhileThereAreAsManyAgents() throws {
-        let script = try Self.fleet(3)
-        let (all, now) = (script.view.board, script.now)
-        let table = AgentTable(all, filter: "w", at: now)
-        #expect(table.isGood(for: all, filter: "w", at: now + .milliseconds(999)))
-        #expect(!table.isGood(for: all, filter: "w", at: now + .seconds(1)))
-        // A clock may be set back.
-        #expect(!table.isGood(for: all, filter: "w", at: now - .milliseconds(1)))
-        #expect(!table.isGood(for: all, filter: "we", at: now))
-        #expect(try !table.isGood(for: Self.fleet(2).view.board, filter: "w", at: now))
-    }
-
     @Test(arguments: [(20, 5), (40, 12), (59, 8), (80, 24), (300, 60)])
     func hostileTextsStayInTheirPlaces(columns: Int, rows: Int) throws {
         var script = FeedScript(columns: columns, rows: rows)
@@ -184,7 +154,7 @@ import Testing
                 #""type":"lost","source":"x","from":1,"to":9223372036854775807,"agent":"w\#(skew.count)","origin_run":"r""#
             )
         }
-        _ = script.view.handle(.character("3"), now: script.now)
+        script.type("3")
         let screen = Self.screen(&script)
         #expect(!screen.joined().unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x202E })
     }

@@ -21,11 +21,6 @@ import Testing
         #expect(Cluster(Character(text)).isDoubtful)
     }
 
-    @Test(arguments: ["a", "猫", "🐈", "é", "e\u{301}", "⣿", "한"])
-    func isCertainOtherwise(_ text: String) {
-        #expect(!Cluster(Character(text)).isDoubtful)
-    }
-
     @Test(arguments: [
         ("\u{1B}", "␛"), ("\u{7F}", "␡"), ("\r\n", "␍␊"), ("\u{9B}", "\\u{9b}"), ("\u{202E}", "\\u{202e}"),
         ("\u{200B}", "\\u{200b}"), ("\u{200D}", "\\u{200d}"), ("a\u{200D}", "a\\u{200d}"),

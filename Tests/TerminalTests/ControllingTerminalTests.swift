@@ -129,24 +129,6 @@ import Testing
         }
     }
 
-    /// Every mode that is switched on is switched off, in the opposite order.
-    @Test(arguments: [true, false])
-    func modesArePaired(_ mouse: Bool) {
-        func modes(_ bytes: [UInt8], _ final: Character) -> [String] {
-            String(decoding: bytes, as: UTF8.self).split(separator: "\u{1B}").filter {
-                $0.hasPrefix("[?") && $0.last == final
-            }
-            .map { String($0.dropFirst(2).dropLast()) }
-        }
-        let enter = TerminalModes.enter(mouse: mouse)
-        let leave = TerminalModes.leave(TerminalCapabilities(depth: .full), mouse: mouse)
-        let on = modes(enter, "h")
-        let off = modes(leave, "l")
-        #expect(on.filter { off.contains($0) } == on)
-        // The cursor and wrapping are on by default.
-        #expect(modes(leave, "h") == ["7", "25"] && modes(enter, "l") == ["25", "7"])
-    }
-
     /// The handler of faults, in a process that dies of one: it writes, and the process ends as it would have.
     @Test(.disabled(if: ThreadSanitizer.isOn)) func isGivenBackByAFault() async {
         let result = await #expect(processExitsWith: .signal(SIGSEGV), observing: [\.standardOutputContent]) {

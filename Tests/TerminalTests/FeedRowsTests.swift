@@ -66,13 +66,6 @@ import Testing
         script.press(.escape)
         #expect(script.view.state.feedSource == nil && script.view.state.feedType == nil)
     }
-
-    @Test func aFilterTakesSeveralWords() {
-        var script = FeedScript.four()
-        script.type("4/kiel|cats sl")
-        let text = script.frame().text()
-        #expect(text.holds("aqi/Kiel") && text.holds("Cats sleep.") && !text.holds("Delhi") && !text.holds("items"))
-    }
 }
 
 @Suite(.limited) struct GoToTimeTests {

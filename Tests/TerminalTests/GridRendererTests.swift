@@ -70,15 +70,6 @@ import Testing
         #expect(!renderer.render(grid).isEmpty)
     }
 
-    @Test func writesOneValueInAFewBytes() {
-        var renderer = GridRenderer(TerminalCapabilities(depth: .full))
-        var grid = CellGrid(ScreenSize(columns: 120, rows: 40))
-        for row in 0..<40 { grid.put("row \(row) of many", row: row, column: 2) }
-        _ = renderer.render(grid)
-        grid.put("42", row: 17, column: 60, style: Style(CellColor(0x336699), .bold))
-        #expect(renderer.render(grid).count < 64)
-    }
-
     @Test(arguments: [
         (TerminalCapabilities.Depth.full, "\u{1B}[38;2;255;0;0m"), (.palette, "\u{1B}[38;5;196m"),
         (.sixteen, "\u{1B}[91m"), (.none, ""),

@@ -80,20 +80,4 @@ import Testing
             #"{"type":"gap","time":"2026-03-01T12:00:01Z","from":1,"to":\#(most)}"#,
         ])
     }
-
-    @Test func agentsMayRefuseMoreThanAnIntegerHolds() {
-        var script = FeedScript()
-        script.hello()
-        script.data("a", 1)
-        var agent = Line.Agent(
-            events: 1, readers: 0, gaps: 0, late: 0, series: 0, refusedSeries: .max, refusedEndpoints: .max, loopLag: 0,
-            cpu: 0, outputs: [])
-        script.add("agent", "catwatch", .agent(agent))
-        script.type("3")
-        #expect(script.frame().text().holds("refused     9223372036854775807"))
-        agent.refusedSeries = 2
-        agent.refusedEndpoints = 3
-        script.add("agent", "catwatch", .agent(agent))
-        #expect(script.frame().text().holds("refused     5"))
-    }
 }

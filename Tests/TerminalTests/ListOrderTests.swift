@@ -59,19 +59,6 @@ import Testing
         }
     }
 
-    @Test func anotherRunsSeriesAreOrderedAnewThoughThereAreAsMany() {
-        var script = FeedScript()
-        var order = ListOrder()
-        for (run, names) in [("1", ["a", "b", "c"]), ("2", ["c", "a", "b"])] {
-            script.hello(run: run)
-            for name in names { script.data(name, 1) }
-            order.update(script.view.board, key: .name, filter: ListFilter("a"))
-            #expect(order.series.map { script.view.board.series[Int($0)].name } == ["a"])
-            order.update(script.view.board, key: .name)
-            #expect(order.series == twin(script.view.board, .name, ""))
-        }
-    }
-
     /// The sources of another run appear one by one.
     @Test func aSourceThatComesLaterIsFoldedAsWasChosen() {
         var script = FeedScript()
@@ -168,47 +155,5 @@ import Testing
         let deep = String(repeating: "{\"a\":", count: 400) + "1" + String(repeating: "}", count: 400)
         let fields = EventFields.read(Array(deep.utf8))
         #expect(fields.count == 1)
-    }
-}
-
-@Suite(.limited) struct FibonacciRunsTests {
-    /// Tests/Vectors/fibonacci.
-    @Test(arguments: VectorFiles.names(of: "fibonacci"))
-    func calculationsAreThoseOfTheVectors(_ name: String) throws {
-        for life in try VectorFiles.elements("lives", of: name, in: "fibonacci") {
-            var runs = FibonacciRuns()
-            for line in VectorFiles.lines(life["lines"]) { runs.apply(try LineDecoder.decode(Bytes(line))) }
-            let state = VectorJSON.object(runs.sources.mapValues(\.vector))
-            let about = life["about"]?.string ?? ""
-            #expect(state.difference(from: try #require(life["sources"])) == nil, "\(about)")
-        }
-    }
-
-    @Test func isBounded() {
-        var script = FeedScript()
-        script.hello()
-        let digits = String(repeating: "7", count: 2_000)
-        for n in 0..<1_200 { script.data("fibonacci", json: #"{"n":\#(n),"f":"\#(digits)"}"#) }
-        let source = script.view.runs.sources["fibonacci"]
-        #expect((source?.pairs.count ?? 0) * 2_000 <= 1 << 20)
-        #expect((source?.pairs.count ?? 0) + (source?.droppedPairs ?? 0) == 1_200)
-        for n in 0..<1_500 { script.data("fibonacci", 1, json: #"{"n":\#(n),"ms":1}"#) }
-        let sums = script.view.runs.sources["fibonacci"]
-        #expect((sums?.sums.count ?? 0) <= 1_000)
-        #expect((sums?.sums.count ?? 0) + (sums?.droppedSums ?? 0) == 1_500)
-        for n in 0..<50 { script.data("s\(n)", json: #"{"n":1,"ms":1}"#) }
-        #expect(script.view.runs.sources.count <= 16)
-    }
-}
-
-extension FibonacciRuns.Source {
-    fileprivate var vector: VectorJSON {
-        func digits(_ f: String) -> String { f.utf8.count > 100 ? "\(f.utf8.count) digits" : f }
-        return .object([
-            "pairs": .array(pairs.map { .array([.int($0.n), .string(digits($0.f))]) }),
-            "dropped_pairs": .int(droppedPairs),
-            "total": .optional(total), "sums": .array(sums.map { .array([.int($0.n), .number($0.ms)]) }),
-            "dropped_sums": .int(droppedSums),
-        ])
     }
 }

@@ -142,16 +142,6 @@ import Testing
         #expect(windows(past) == expected)
     }
 
-    /// The agent has begun anew, and the view does not know yet.
-    @Test func nothingThatTheBoardHasIsBehindTheColumnsOfALaterRun() {
-        let script = script()
-        var past = PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[0], at: script.now, number: 1)
-        past.begin()
-        let answer = [Self.hello("later", next: 1, started: Self.noon), Self.column(-9, 2), Self.bye]
-        _ = past.read(Self.bytes(answer), on: script.view.board)
-        #expect(windows(past) == [[-9, 2, 1, 2, 2]])
-    }
-
     /// A kept line of another agent or an earlier run, which the journal may have or not.
     @Test(arguments: [false, true]) func aKeptValueWithoutANumberIsCountedOnce(isInJournal: Bool) {
         var script = script()
@@ -179,38 +169,6 @@ import Testing
         #expect(windows(past) == [[-10, 1, 3, 1, 60], [-9, 2, 1, 2, 2], [-8, 3, 1, 3, 3]])
         let mean = past.windows(width: 1_000_000, over: Self.ever).first?.mean ?? 0
         #expect(abs(mean - 37) < 1e-9)
-    }
-
-    @Test func aValueOfAnEarlierRunThatTheBoardWasGivenIsCountedOnce() {
-        var script = FeedScript()
-        script.now = Self.at(-10)
-        script.hello(run: "now")
-        let old = Line(
-            seq: 0, time: Self.at(-100), type: "s", source: "s",
-            body: .data(.init(series: "s", value: 50, text: nil, data: nil, truncated: false)))
-        script.apply(nil, "kept", nil, .kept(Line.Kept(run: "now", line: old, bytes: Bytes([]))))
-        script.data("s", 1)
-        for run in ["now", "old"] {
-            var past = PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[0], at: script.now, number: 1)
-            // It is there before the journal is.
-            #expect(windows(past) == [[-100, 50, 1, 50, 50], [-10, 1, 1, 1, 1]])
-            past.begin()
-            let columns =
-                [Self.column(-101, 49), Self.column(-100, 50)] + (run == "now" ? [Self.column(-10, 1)] : [])
-            let lines = [Self.hello(run, next: 2)] + columns + [Self.bye]
-            _ = past.read(Self.bytes(lines), on: script.view.board)
-            #expect(windows(past) == [[-101, 49, 1, 49, 49], [-100, 50, 1, 50, 50], [-10, 1, 1, 1, 1]])
-        }
-    }
-
-    @Test func linesThatComeWhileColumnsDoAreInThem() {
-        let script = script()
-        var past = PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[0], at: script.now, number: 1)
-        past.begin()
-        _ = past.read(Self.bytes([Self.hello("now", next: 4)]), on: script.view.board)
-        script.sequence4(into: &past)
-        _ = past.read(Self.bytes([Self.column(-8, 3), Self.column(-7, 9, 8), Self.bye]), on: script.view.board)
-        #expect(windows(past) == [[-8, 3, 1, 3, 3], [-7, 4, 3, 4, 9]])
     }
 
     @Test func theOldestGoWhenTimeGoesOn() {
@@ -250,16 +208,6 @@ import Testing
             }
             #expect(windows(past) == [[-5, 1, 1, 1, 1], [-4, 2, 1, 2, 2]])
             #expect(past.progress == .here(isOlder: false) && past.request == nil)
-        }
-    }
-
-    @Test func linesThatTheJournalHasLostAreSaidToBeMissing() {
-        for gaps in [0, 1] {
-            var past = past()
-            past.begin()
-            let columns = [Self.column(Self.at(-5), [1], gaps: gaps), Self.column(-4, 2)]
-            _ = past.read(Self.bytes([Self.hello("r")] + columns + [Self.bye]))
-            #expect(past.hasHoles == (gaps > 0) && windows(past).count == 2)
         }
     }
 
@@ -351,17 +299,6 @@ import Testing
             #expect(windows(past).count == (more ? 2 : 1), "\(name)")
             #expect(windows(past).last?[2] == 1)
         }
-    }
-
-    @Test func whatALiveConnectionSaysBeforeTheAnswerDoesNotCount() {
-        var past = past()
-        past.begin()
-        _ = past.read(
-            Self.bytes([
-                Self.hello("r", filtered: false, journal: 1), Self.column(-5, 1), Self.hello("r"), Self.column(-4, 2),
-                Self.bye,
-            ]))
-        #expect(windows(past) == [[-4, 2, 1, 2, 2]])
     }
 
     @Test func columnsOfAnotherTimeOrWidthThanAreAskedForDoNotCount() {

@@ -56,17 +56,6 @@ import Testing
         #expect(script.view.past == nil && script.frame().text().holds(", 5 m"))
     }
 
-    @Test func onlyLongerTimesThanTheHistoryAreTheJournals() {
-        var script = FeedScript()
-        script.hello(history: 1_200)
-        script.data("s", 5)
-        script.view.hasJournal = true
-        script.type("2]")
-        #expect(script.frame().text().holds(", 60 m"))
-        script.type("[")
-        #expect(script.frame().text().holds(", 20 m") && script.view.past == nil)
-    }
-
     @Test func withoutAJournalAndOnOtherScreensNothingIsAskedFor() {
         var script = script()
         script.view.hasJournal = false
@@ -83,20 +72,6 @@ import Testing
         // Which do with the history what they did.
         script.type("1[[")
         #expect(script.frame().text().holds(", 30 s"))
-    }
-
-    @Test func whatIsReadIsSeenBesideWhatIsLive() throws {
-        var script = script()
-        script.type("]")
-        #expect(script.frame().text().holds("reading the journal…"))
-        try answer(&script, 200, 40)
-        let text = script.frame().text()
-        #expect(!text.holds("reading") && text.holds("min 5   mean 10   max 40   n 7"))
-        // A line that comes is there, too.
-        script.data("s", 75)
-        #expect(script.frame().text().holds("max 75   n 8"))
-        script.type("[")
-        #expect(script.frame().text().holds("max 75   n 7"))
     }
 
     @Test func thereIsNoLongerTimeThanTheJournals() throws {
@@ -122,24 +97,6 @@ import Testing
         let lines = [PastSeriesTests.hello("old"), column, PastSeriesTests.bye]
         _ = script.view.read(Array((lines.joined(separator: "\n") + "\n").utf8), of: number)
         #expect(script.frame().text().holds("✕ journal: lines are missing"))
-    }
-
-    @Test func anErrorIsSaidInWordsAndNothingElseChanges() throws {
-        var script = script()
-        script.type("]")
-        _ = script.frame()
-        let asked = script.view.beginReading()
-        let (number, _) = try #require(asked)
-        script.view.endReading(of: number, failure: "the disk is full")
-        let text = script.frame().text()
-        #expect(text.holds("✕ journal: the disk is full") && text.holds("n 6"))
-        let more = script.view.beginReading()
-        #expect(more == nil)
-        // The next is tried.
-        script.type("]")
-        _ = script.frame()
-        let next = script.view.beginReading()
-        #expect(next != nil)
     }
 
     /// Each makes what is under way of no use.
@@ -214,27 +171,6 @@ import Testing
         #expect(script.frame().text().holds("30 s windows, 5 m") && script.view.past?.number == number)
     }
 
-    /// A window is drawn from its least to its greatest value, and reached from the one before on the shortest way.
-    @Test func aWindowOfManyValuesIsAsHighAsTheyReach() throws {
-        var script = script()
-        script.type("]")
-        _ = script.frame()
-        let asked = script.view.beginReading()
-        let (number, _) = try #require(asked)
-        let values = [(210, [100.0]), (200, [100, 400])].map {
-            PastSeriesTests.column(FeedScript.noon - .seconds($0.0), $0.1)
-        }
-        let answer = [PastSeriesTests.hello("old")] + values + [PastSeriesTests.bye]
-        _ = script.view.read(Array((answer.joined(separator: "\n") + "\n").utf8), of: number)
-        let grid = script.frame()
-        let heights = (6..<grid.columns).map { column in
-            (0..<grid.rows).filter { 0x2800...0x28FF ~= grid[$0, column].glyph }.count
-        }
-        let highest = try #require(heights.max())
-        let place = try #require(heights.firstIndex(of: highest))
-        #expect(highest >= 8 && heights[place - 1] == 1, "\(heights)")
-    }
-
     @Test func theCursorReadsThePast() throws {
         var script = script()
         script.type("]")
@@ -279,24 +215,6 @@ import Testing
         try answer(&script, 200, 400)
         script.type("y")
         #expect(script.view.state.range?.upperBound ?? 0 >= 400)
-    }
-
-    @Test func whatIsCalculatedHasNoGraphToReadFor() {
-        var script = FeedScript()
-        script.hello()
-        script.add(
-            "f", "f",
-            .data(
-                .init(series: "f", value: 5, text: nil, data: Bytes(Array(#"{"n":5,"f":"5"}"#.utf8)), truncated: false))
-        )
-        script.view.hasJournal = true
-        script.type("2")
-        _ = script.frame()
-        script.type("]")
-        _ = script.frame()
-        #expect(script.view.board.series[0].newest != nil && script.view.past == nil)
-        // Its keys do what they do without a journal.
-        #expect(script.view.state.reach == nil)
     }
 
     @Test func aHostilePastPaintsNothingOfItsOwn() throws {

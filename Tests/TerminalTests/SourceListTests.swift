@@ -117,17 +117,6 @@ extension FeedScript {
         #expect(!script.frame().text().holds("nothing for"))
     }
 
-    @Test func aScreenOfOneRowShowsTheChosenRow() {
-        var script = FeedScript.four(columns: 40, rows: 1)
-        #expect(script.frame().text().hasPrefix("fact 43"))
-        script.press(.down)
-        #expect(script.frame().text() == "● breeds ▸ 12 series\n")
-        script.fail("aqi", Failure(.timeout, "no answer", attempt: 2, retryIn: .seconds(4)))
-        _ = script.frame()
-        script.press(.home)
-        #expect(script.frame().text() == "✕ aqi  no answer · since 12:00 (0s) · 2…\n")
-    }
-
     // MARK: Folding
 
     @Test func keysFoldAndUnfold() {
@@ -310,24 +299,6 @@ extension FeedScript {
         #expect(script.chosen().hasPrefix("● # ▸ 2 series"))
     }
 
-    @Test func tenThousandHeadings() {
-        var script = FeedScript()
-        script.hello()
-        let names = (0..<9_990).map { "s\($0)" }
-        script.list(names)
-        for name in names { script.data(name, key: "k", 1) }
-        script.data("s0", key: "l", 1)
-        _ = script.frame()
-        #expect(script.view.order.rows.count == 9_990 * 2 + 1)
-        script.press(.end)
-        #expect(script.chosen().hasPrefix("k "))
-        script.press(.up, .left)
-        #expect(script.chosen().hasPrefix("● s9989 ▸ 1 series"))
-        script.type("/s77")
-        _ = script.frame()
-        #expect(script.view.order.series.count == 111)
-    }
-
     /// Any keys over lines that come meanwhile: each row once, each series below its own heading, the choice on a row.
     @Test(arguments: 0..<4) func rowsStayWhole(_ part: UInt64) {
         for seed in part * 50..<(part + 1) * 50 {
@@ -429,20 +400,6 @@ extension FeedScript {
             script.press(.enter)
             #expect(!script.frame().text().isEmpty)
         }
-    }
-
-    @Test func aFailingSourceWithoutSeriesLeavesDetailToAnother() {
-        var script = FeedScript()
-        script.hello()
-        script.list(["a", "b"])
-        script.data("a", key: "x", 1)
-        script.fail("b", Failure(.dns, "no address"))
-        _ = script.frame()
-        script.view.state.selected = .trouble(1)
-        script.press(.enter)
-        #expect(script.view.state.screen == .list)
-        script.type("2")
-        #expect(script.frame().text().holds("a/x"), "\(script.frame().text())")
     }
 
     @Test func aSourceOfManyTextsStaysFolded() {

@@ -220,20 +220,6 @@ private actor SimulatedPast: PastFeed {
         }
     }
 
-    @Test func aJournalThatHasNothingYetIsAskedAgain() async throws {
-        try await Self.run { _ in
-            .lines([PastSeriesTests.hello("old", filtered: false)])
-        } _: { harness, past in
-            let text = try await Self.screen(harness, "2]", after: .milliseconds(200))
-            #expect(text.holds("✕ journal: there is none, or nothing in it yet"))
-            for count in [2, 2, 3] {
-                await harness.publish(6)
-                _ = try await Self.screen(harness, after: .seconds(1))
-                #expect(await past.requests.count == count)
-            }
-        }
-    }
-
     @Test func aJournalThatSaysNothingHoldsNothingUp() async throws {
         try await Self.run { _ in
             .silence
@@ -292,24 +278,6 @@ private actor SimulatedPast: PastFeed {
                 #expect(!screen.text.holds("waiting") && screen.text.holds("4242"))
                 harness.terminal.press("q")
             }
-        }
-    }
-
-    @Test func showsWhatComesAndQuits() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await Harness(on: loop)
-            let terminal = harness.terminal
-            let ending = try await harness.run {
-                await harness.publish(4_242)
-                try await loop.sleep(for: .milliseconds(150))
-                var screen = ScreenModel(columns: 60, rows: 12)
-                screen.write(terminal.take()) { Cluster($0).columns }
-                #expect(screen.text.holds("4242"))
-                #expect(screen.faults == [])
-                terminal.press("q")
-            }
-            #expect(ending == .quit)
-            #expect(terminal.log == ["enter", "close"])
         }
     }
 
@@ -391,29 +359,6 @@ private actor SimulatedPast: PastFeed {
                 let whole = bytes.split(separator: "\u{1B}[?2026h").last.map(String.init) ?? ""
                 screen.write(Array(whole.utf8)) { Cluster($0).columns }
                 #expect(screen.text.holds("│") && screen.text.holds("Esc back"))
-                harness.terminal.press("q")
-            }
-        }
-    }
-
-    @Test func eachByteGivesAnEscapeItsTimeAnew() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await Harness(on: loop)
-            _ = try await harness.run {
-                await harness.publish(1)
-                try await loop.sleep(for: .milliseconds(130))
-                harness.terminal.press("2")
-                // An arrow in three reads, each in time, all together not.
-                for byte in ["\u{1B}", "[", "D"] {
-                    harness.terminal.press(byte)
-                    try await loop.sleep(for: .milliseconds(20))
-                }
-                _ = harness.terminal.take()
-                harness.terminal.signal(.resized)
-                try await loop.sleep(for: .milliseconds(1))
-                var screen = ScreenModel(columns: 60, rows: 12)
-                screen.write(harness.terminal.take()) { Cluster($0).columns }
-                #expect(screen.text.holds("Esc back"))
                 harness.terminal.press("q")
             }
         }
@@ -517,25 +462,6 @@ private actor SimulatedPast: PastFeed {
                 #expect(terminal.log == ["enter", "leave", "stopped", "enter"])
                 #expect(String(decoding: terminal.take(), as: UTF8.self).holds("77"))
                 terminal.press("q")
-            }
-        }
-    }
-
-    @Test func drawsAnewWhenResized() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await Harness(on: loop)
-            _ = try await harness.run {
-                await harness.publish(77)
-                try await loop.sleep(for: .milliseconds(130))
-                _ = harness.terminal.take()
-                harness.terminal.size = ScreenSize(columns: 20, rows: 5)
-                harness.terminal.signal(.resized)
-                try await loop.sleep(for: .milliseconds(1))
-                var screen = ScreenModel(columns: 20, rows: 5)
-                screen.write(harness.terminal.take()) { Cluster($0).columns }
-                #expect(screen.text.holds("▸ fact") && screen.text.holds("77"))
-                #expect(screen.faults == [])
-                harness.terminal.press("q")
             }
         }
     }

@@ -69,26 +69,6 @@ import Testing
         #expect(text(&script).holds("replay paused"))
     }
 
-    @Test func valuesGrowOldByTheLocalClock() {
-        var script = FeedScript.busy()
-        script.pass(12)
-        #expect(text(&script).holds(" 12s"))
-        #expect(script.frame()[5, 4].style != Theme().stale)
-        let shown = script.frame()
-        let fact = (0..<shown.rows).first { shown[$0, 4].glyph == 0x66 } ?? 0
-        // Not before two and a half windows have passed without anything new.
-        script.pass(13)
-        let (fresh, stale) = (Theme().text.with(.bold), Theme().stale.with(.bold))
-        #expect(script.frame()[fact, 4].style == fresh)
-        script.pass(0.000_001)
-        #expect(script.frame()[fact, 4].style == stale)
-        script.pass(6.999_999)
-        let grid = script.frame()
-        #expect(grid.text().holds(" 32s"))
-        let row = (0..<grid.rows).first { grid[$0, 4].glyph == 0x66 } ?? 0
-        #expect(grid[row, 4].style == stale)
-    }
-
     /// A listing that is asked every ten minutes is as it should be for that long; only then it is late.
     @Test(
         arguments: [
@@ -180,40 +160,6 @@ import Testing
         #expect(look(&young).first > 0.7)
     }
 
-    /// As a source that fails at first has a history too, with nothing but crosses in it.
-    @Test func theGrowingGraphBeginsWithAnErrorBeforeTheFirstValue() {
-        var script = FeedScript()
-        script.pass(4)
-        script.hello()
-        script.fail("x", Failure(.dns, "gone"))
-        script.pass(5)
-        for value in 1...3 {
-            script.data("x", Double(value))
-            script.pass(1)
-        }
-        _ = script.frame()
-        script.type("2")
-        let screen = text(&script)
-        let rows = screen.split(separator: "\n").map { Array($0) }
-        let left = rows.compactMap { $0.firstIndex(of: "└") }.first ?? 0
-        let crosses = rows.filter { $0.count > left + 1 && $0[left + 1] == "✕" }
-        #expect(crosses.count == 1, "\(screen)")
-    }
-
-    /// Wide windows are not waited for: there is something to see, and a time below it, from the start.
-    @Test func theGraphOfWideWindowsStartsSmall() {
-        var script = FeedScript()
-        script.hello(interval: 3_600, history: 86_400)
-        for second in 0..<10 {
-            script.data("x", Double(second))
-            script.pass(1)
-        }
-        _ = script.frame()
-        script.type("2")
-        let text = script.frame().text()
-        #expect(text.holds("12:00:05") && text.holds("12:00:15"), "\(text)")
-    }
-
     @Test(arguments: [(5, "–", "–"), (19, "–", "–"), (20, "p95 20", "–"), (100, "p95 20", "p99 20")])
     func percentilesOfFewAnswersAreNotShown(_ count: Int, _ p95: String, _ p99: String) {
         var script = FeedScript(columns: 40, rows: 24)
@@ -222,22 +168,6 @@ import Testing
         script.type("3")
         let text = script.frame().text()
         #expect(text.holds("p95 \(p95 == "–" ? "–" : "20")") && text.holds("p99 \(p99 == "–" ? "–" : "20")"), "\(text)")
-    }
-
-    @Test(arguments: [
-        (
-            Restart(lastRun: "a0", lastSequence: 41, ended: "SIGTERM"),
-            "last run ended (SIGTERM), kept to 41: a0"
-        ),
-        (Restart(lastRun: "a0", lastSequence: 0), "last run was cut off, kept to 0: a0"),
-        (Restart(), "no run before is known"),
-    ])
-    func aRestartSaysWhatTheJournalHas(restart: Restart, words: String) {
-        var script = FeedScript()
-        script.hello()
-        script.add("restart", "catwatch", .restart(restart))
-        script.type("4")
-        #expect(text(&script).holds("restart catwatch") && text(&script).holds(words), "\(text(&script))")
     }
 
     /// Its errors have left the log; so have all lines of a source that is polled seldom.
@@ -335,57 +265,6 @@ import Testing
         #expect(!text(&script).holds("back after"))
     }
 
-    /// Where nothing but the sources is shown, those that fail stand among the others.
-    @Test func aSourceThatFailsAgainBeforeItsFirstValueIsNotBack() {
-        var script = FeedScript()
-        script.hello()
-        for source in ["x", "y"] {
-            script.add("recovered", source, .recovered(Recovery(down: .seconds(2), attempts: 1)))
-        }
-        script.fail("y", Failure(.dns, "gone"))
-        let screen = text(&script)
-        #expect(screen.holds("● x back after 2 s") && screen.holds("✕ y  gone"), "\(screen)")
-    }
-
-    @Test func theNewestOutagesAreToldFirst() {
-        var script = FeedScript()
-        script.hello()
-        for source in ["b", "c", "a"] {
-            script.add("recovered", source, .recovered(Recovery(down: .seconds(2), attempts: 1)))
-            script.pass(1)
-        }
-        script.type("3")
-        let screen = text(&script)
-        let rows = screen.split(separator: "\n").filter { String($0).holds(" back at ") }
-        #expect(rows.map { $0.drop { $0 == " " }.first } == ["a", "c", "b"], "\(screen)")
-    }
-
-    @Test func saysWhichEndpointsTheSummaryHadNoRoomFor() {
-        var script = FeedScript()
-        script.hello()
-        script.data("x", 1)
-        for (more, text) in [(0, nil), (1, "1 more endpoint, for"), (7_000, "7000 more endpoints, for")] {
-            script.apply(
-                nil, "stats", nil,
-                .stats(Line.Stats(asOf: script.sequence, endpoints: [], sources: [], moreEndpoints: more)))
-            script.type("3")
-            let screen = script.frame().text()
-            #expect(screen.holds(text ?? "none was called yet") && screen.holds("more endpoint") == (more > 0))
-            #expect(screen.holds("none was called yet") == (more == 0), "\(screen)")
-        }
-    }
-
-    @Test(arguments: [(0.25, "↑", "+0.25"), (-0.25, "↓", "-0.25")])
-    func aSmallChangeHasItsDirection(_ change: Double, _ arrow: String, _ amount: String) {
-        var script = FeedScript()
-        script.hello()
-        script.data("x", 10)
-        script.pass(10)
-        script.data("x", 10 + change)
-        let row = text(&script).split(separator: "\n").first { $0.hasPrefix("▸ x") } ?? ""
-        #expect(String(row).holds(arrow) && String(row).holds(amount), "\(row)")
-    }
-
     @Test func nothingIsGreenWhileTheAgentIsLost() {
         var script = FeedScript()
         script.hello()
@@ -416,25 +295,6 @@ import Testing
         script.fail("breeds", Failure(.dns, "second"))
         script.type("4")
         #expect(text(&script).holds("2 sources failing · ✕ breeds  second · since 12:00 (0s)"), "\(text(&script))")
-    }
-
-    @Test func nIsAskedOfSourcesThatSaySo() {
-        var script = FeedScript()
-        script.hello()
-        var sources = ["a", "b"].map {
-            SourceStatus(source: $0, state: .starting, since: script.now, type: "fibonacci")
-        }
-        sources[1].takesN = true
-        script.apply(nil, "stats", nil, .stats(Line.Stats(asOf: 0, endpoints: [], sources: sources)))
-        script.data("a", 1)
-        script.data("b", 1)
-        _ = script.frame()
-        script.choose("a")
-        script.type("n")
-        #expect(script.view.state.prompt == nil)
-        script.choose("b")
-        script.type("n1234567")
-        #expect(script.view.state.prompt == .number("123456"))
     }
 
     @Test func windowsGetWiderAndNarrower() {
@@ -496,21 +356,6 @@ import Testing
         #expect(!text(&script).holds("Esc clears"))
     }
 
-    @Test func nAsksForDigitsOnly() {
-        var script = FeedScript.busy()
-        _ = script.frame()
-        script.type("n")
-        #expect(script.view.state.prompt == nil)
-        script.data("fibonacci", 1, json: #"{"n":3,"ms":1}"#)
-        _ = script.frame()
-        script.choose("fibonacci")
-        script.type("n9x-0 .")
-        #expect(script.view.state.prompt == .number("90"))
-        #expect(script.view.handle(.enter, now: script.now) == .calculate(source: "fibonacci", n: 90))
-        script.type("n")
-        #expect(script.view.handle(.enter, now: script.now) == nil)
-    }
-
     @Test(arguments: [
         (Key.character("q"), Action.quit), (.control("c"), .quit), (.control("z"), .suspend), (.control("l"), .redraw),
         (.character("r"), .poll(source: nil)),
@@ -518,14 +363,6 @@ import Testing
     func keysAskForWhatTheViewCannotDo(_ key: Key, _ action: Action) {
         var script = FeedScript.busy()
         #expect(script.view.handle(key, now: script.now) == action)
-    }
-
-    @Test func refreshInDetailIsForItsSource() {
-        var script = FeedScript.busy()
-        _ = script.frame()
-        script.choose("aqi/Delhi")
-        script.press(.enter)
-        #expect(script.view.handle(.character("r"), now: script.now) == .poll(source: "aqi"))
     }
 
     @Test func theRangeStaysWhereItWasFixed() {
@@ -553,18 +390,6 @@ import Testing
         #expect(script.view.state.selected == nil)
         #expect(script.view.paused == nil)
         #expect(text(&script).holds("waiting for the first value"))
-    }
-
-    @Test func anotherRunShowsItsNewestLines() {
-        var script = FeedScript.busy()
-        script.type("4")
-        _ = script.frame()
-        script.press(.pageUp)
-        #expect(text(&script).holds("newer below"))
-        script.hello(run: "2")
-        for number in 1...60 { script.data("x", Double(number), text: "line \(number).") }
-        let screen = text(&script)
-        #expect(screen.holds("line 60.") && !screen.holds("newer below"), "\(screen)")
     }
 
     @Test func theFeedScrollsBackAndFiltersByType() {
@@ -643,14 +468,5 @@ import Testing
             }
             #expect(isClean, "round \(round), seed \(random.seed)")
         }
-    }
-
-    @Test func bytesOfOneChangedValueAreFew() {
-        var script = FeedScript.busy(columns: 120, rows: 40)
-        var renderer = GridRenderer(TerminalCapabilities(depth: .full))
-        _ = renderer.render(script.frame())
-        script.data("aqi", key: "Delhi", 235)
-        let bytes = renderer.render(script.frame())
-        #expect(!bytes.isEmpty && bytes.count <= 200)
     }
 }

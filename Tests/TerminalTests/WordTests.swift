@@ -90,21 +90,6 @@ import Testing
         #expect([grid[3, first].style, grid[3, first + 2].style] == [Theme().accent, Theme().faint])
     }
 
-    @Test func wordsThatWantToDoHarmDoNone() {
-        var script = FeedScript()
-        script.hello()
-        script.word("s", "a", 1, "\u{1B}[2J\u{202E}up", since: script.now)
-        script.word("s", "b", 1, String(repeating: "w", count: 64), since: script.now + .seconds(90_000))
-        for columns in [80, 40, 20] {
-            script.view.resize(ScreenSize(columns: columns, rows: 24))
-            for screen in ["1", "2"] {
-                script.type(screen)
-                let text = script.frame().text()
-                #expect(text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x202E || $0 == "\n" })
-            }
-        }
-    }
-
     @Test(arguments: [80, 40]) func whatIsGoneSaysSo(columns: Int) {
         var script = FeedScript(columns: columns, rows: 24)
         script.hello()

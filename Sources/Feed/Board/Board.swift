@@ -38,7 +38,7 @@ package import Reactor
 ///    `LatencyHistogram(summary)`, one not listed goes; newest phases stay. Latency lines with a higher number than the
 ///    last such `as_of` are added, and so are the errors of error lines that name an endpoint.
 /// 7. **Sources.** The same `stats` lines set state and since, type (cut as texts are), unit (cut at 32 bytes of
-///    UTF-8), bands, `valuePointer` (none if over 256 bytes), `takesN` and rhythm, the last six to none where absent; a
+///    UTF-8), bands, `valuePointer` (none if over 256 bytes) and rhythm, the last five to none where absent; a
 ///    source not listed has none of them either and is no longer `isListed`. A data line with a higher number than the
 ///    last `as_of` may set its source's `valuePointer` too. Entries with another state than these three are skipped.
 ///    Bands that break a rule of `BandScale` (1 to 64 of them, ascending ends that only the last one lacks, names of 1

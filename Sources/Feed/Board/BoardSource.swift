@@ -16,8 +16,6 @@ package struct BoardSource: Sendable, Equatable {
     package internal(set) var bands: BandScale?
     /// See `SourceStatus.valuePointer`.
     package internal(set) var valuePointer: String?
-    /// Whether its polls accept a number `n`; false while unknown.
-    package internal(set) var takesN = false
     /// When to expect new data; as for a stream while unknown.
     package internal(set) var rhythm = Rhythm.stream
     /// The newest error, while failing; its texts have at most 1,000 code points. Nil while unknown.
@@ -52,7 +50,6 @@ package struct BoardSource: Sendable, Equatable {
         unit = status?.unit
         bands = status?.bands
         valuePointer = status?.valuePointer
-        takesN = status?.takesN ?? false
         rhythm = status?.rhythm ?? .stream
     }
 

@@ -23,8 +23,6 @@ package struct SourceDescription: Sendable, Equatable {
     package var bands: BandScale?
     /// See `SourceStatus.valuePointer`.
     package var valuePointer: String?
-    /// Whether its polls accept a number `n`, from 0 to `PollRequest.mostN`.
-    package var takesN: Bool
     package var rhythm: Rhythm
     /// How long a line of it is kept for late readers, by the line's time, while it is its series' newest. Nil to forget
     /// what a complete answer does not contain, or, without such answers, what is a day old.
@@ -35,14 +33,13 @@ package struct SourceDescription: Sendable, Equatable {
     /// - Parameter type: nil to use the name.
     package init(
         name: String, type: String? = nil, unit: String? = nil, bands: BandScale? = nil, valuePointer: String? = nil,
-        takesN: Bool = false, rhythm: Rhythm = .stream, keep: Duration? = nil
+        rhythm: Rhythm = .stream, keep: Duration? = nil
     ) {
         self.name = name
         self.type = type ?? name
         self.unit = unit
         self.bands = bands
         self.valuePointer = valuePointer
-        self.takesN = takesN
         self.rhythm = rhythm
         self.keep = keep
     }

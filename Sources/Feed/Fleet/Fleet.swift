@@ -331,7 +331,7 @@ extension FeedState {
         for status in stats.sources {
             let description = SourceDescription(
                 name: status.source, type: status.type ?? status.source, unit: status.unit, bands: status.bands,
-                valuePointer: status.valuePointer, takesN: status.takesN, rhythm: status.rhythm)
+                valuePointer: status.valuePointer, rhythm: status.rhythm)
             guard let (source, isNew) = register(description, of: id, since: moment.wall, at: moment) else { continue }
             setState(status, of: source, at: moment.wall)
             if isNew { isNews = true }

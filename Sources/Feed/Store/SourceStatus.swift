@@ -30,8 +30,6 @@ package struct SourceStatus: Sendable, Equatable {
     /// The JSON Pointer, in its events' data, to the first number, which is the value of a source without a configured
     /// pointer; at most `longestPointer` bytes of UTF-8.
     package var valuePointer: String?
-    /// Whether its polls accept a number `n`, from 0 to `PollRequest.mostN`.
-    package var takesN = false
     /// A stream's if unknown.
     package var rhythm = Rhythm.stream
 }
@@ -117,7 +115,6 @@ extension SourceStatus {
             writer.bool("higher_is_better", bands.higherIsBetter)
         }
         writer.string("value_pointer", valuePointer)
-        if takesN { writer.bool("takes_n", true) }
         switch rhythm {
         case .stream: break
         case .every(let period): writer.number("every_s", period.seconds)

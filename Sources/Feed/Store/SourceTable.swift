@@ -127,7 +127,7 @@ struct SourceTable: Sendable {
             source: LineEncoder.cut(description.name, at: longestName), state: .starting, since: time,
             type: LineEncoder.cut(description.type, at: longestName),
             unit: description.unit.map { LineEncoder.cut($0, at: longestUnit) }, bands: description.bands,
-            valuePointer: description.valuePointer, takesN: description.takesN, rhythm: description.rhythm)
+            valuePointer: description.valuePointer, rhythm: description.rhythm)
     }
 
     private mutating func add(_ source: Source) -> SourceID {

@@ -140,7 +140,7 @@ package actor FibonacciInput: Input {
 }
 
 extension FibonacciRun {
-    /// Returns the slice as events without a value: `{"n":12,"f":"144"}`.
+    /// Returns the slice as items, N as the key and F(N) as the text: `{"n":12,"f":"144"}`.
     func batch(at time: Timestamp, from source: SourceID) -> EventBatch {
         var batch = EventBatch()
         var data: [UInt8] = []
@@ -149,7 +149,10 @@ extension FibonacciRun {
             data.append(contentsOf: "{\"n\":\(n),\"f\":\"".utf8)
             data.append(contentsOf: decimals)
             data.append(contentsOf: "\"}".utf8)
-            data.withUnsafeBytes { batch.add(time: time, source: source, data: $0) }
+            let (key, text) = (5..<data.count - decimals.count - 8, data.count - decimals.count - 2..<data.count - 2)
+            data.withUnsafeBufferPointer {
+                batch.add(time: time, source: source, key: key, value: nil, text: text, data: $0)
+            }
         }
         return batch
     }

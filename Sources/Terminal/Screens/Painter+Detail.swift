@@ -18,11 +18,7 @@ extension Painter {
         }
         let rest = body.lowerBound + 1 + alertRows..<body.upperBound
         guard !rest.isEmpty else { return }
-        if let source = runs.sources[series.source], state.showsRuns {
-            paintSums(source, rest)
-        } else if let source = runs.sources[series.source], !source.pairs.isEmpty, series.kind != .latency {
-            paintPairs(source, rest)
-        } else if series.newest == nil {
+        if series.newest == nil {
             paintEvent(series, rest)
         } else {
             // The event gets up to two fifths of the rows, the graph the rest.

@@ -186,9 +186,6 @@ extension Painter {
                 ("Esc", "back"), ("←→", "read"), ("↑↓", "series"), ("+-", "width"), ("[]", "history"),
                 ("@", "go to"), ("L", "log"), ("y", "fix"), pause,
             ]
-            if let chosen = state.series.map({ board.series[$0] }), runs.sources[chosen.source] != nil {
-                hints.insert(contentsOf: [("n", "run"), ("S", "summary")], at: 1)
-            }
         case .metrics:
             hints = [("↑↓", "scroll"), pause, ("Tab", "next"), ("r", "refresh")]
             if !board.agents.isEmpty { hints.insert(("/", "filter"), at: 1) }
@@ -233,12 +230,6 @@ extension Painter {
                 [
                     (" filter: ", theme.accent), (text, theme.text), ("█", theme.accent), (count, theme.muted),
                     ("  Enter keeps, Esc clears", theme.faint),
-                ], row: row, column: 0)
-        case .number(let text):
-            put(
-                [
-                    (" F(0) to F(N), N = ", theme.accent), (text, theme.text), ("█", theme.accent),
-                    ("  digits, up to \(PollRequest.mostN); Enter runs, Esc leaves", theme.faint),
                 ], row: row, column: 0)
         case .time(let text):
             put(

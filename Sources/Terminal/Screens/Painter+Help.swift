@@ -15,8 +15,6 @@ extension Painter {
         ("!", "only what fires, and everything again"),
         ("f F", "one type of line, one source in the feed"),
         ("r", "ask the sources now"),
-        ("n", "run Fibonacci up to N"),
-        ("S", "all runs of Fibonacci"),
         ("PgUp PgDn g G", "by pages, to the ends"),
         ("^L ^Z", "write the screen anew, suspend"),
         ("q", "quit"),

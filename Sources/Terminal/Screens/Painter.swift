@@ -18,7 +18,6 @@ struct Painter {
     let fleet: AgentTable?
     /// The series over a longer time in the graph; nil to show the board's values.
     let past: PastSeries?
-    let runs: FibonacciRuns
     let connection: TerminalView.Connection
     let owner: String?
     let playback: TerminalView.Playback?

@@ -12,24 +12,13 @@ struct AgentTable: Sendable {
         case bad
     }
 
-    /// The inputs of the rows, which are valid for a second, or until the number of agents changes.
-    private let made: (filter: String, count: Int, time: Timestamp)
     /// Indices of the board's agents, the worst state first; within a state, those with lost lines first, then by name.
     let rows: [Int]
     /// The numbers of firing alerts that are about agents or come from them, by their names.
     let alerts: [String: Int]
 
-    /// Whether the rows are still valid: sorting thousands for each frame and key would delay polls on this loop.
-    func isGood(for board: Board, filter: String, at now: Timestamp) -> Bool {
-        made.filter == filter && made.count == board.agents.count
-            && (Duration.zero..<Duration.seconds(1)).contains(now - made.time)
-    }
-
-    /// - Parameters:
-    ///   - filter: parts of an agent's name or its machine's; see `ListFilter`.
-    ///   - now: the local time.
-    init(_ board: Board, filter: String, at now: Timestamp) {
-        made = (filter, board.agents.count, now)
+    /// - Parameter filter: parts of an agent's name or its machine's; see `ListFilter`.
+    init(_ board: Board, filter: String) {
         let wanted = ListFilter(filter)
         func isShown(_ agent: ShownAgent) -> Bool { wanted.matches(agent.name) || wanted.matches(agent.host.name) }
         rows = board.agents.indices.filter { isShown(board.agents[$0]) }

@@ -13,10 +13,8 @@ enum ListRow: Sendable, Hashable {
     case series(Int)
 }
 
-/// The rows of the list and their order; kept from frame to frame, so that 10,000 series cost little more than ten.
-///
-/// Names are sorted only when there are new series. Other orders are sorted again when there are new lines, starting
-/// from the last order, which is nearly sorted. The page has a twin, order.mjs, tested with the same vectors
+/// The rows of the list and their order; made anew for each frame, except for the order of names, which is kept while
+/// there are no new series, and groups that start folded. The page has a twin, order.mjs, tested with the same vectors
 /// (Tests/Vectors/order).
 struct ListOrder: Sendable {
     /// The sort keys.
@@ -39,8 +37,6 @@ struct ListOrder: Sendable {
         fileprivate(set) var isFolded = false
         /// Those that match the filter, by name.
         fileprivate(set) var matched: [Int32] = []
-        /// What a person chose.
-        fileprivate var choice: Bool?
         /// Whether it starts folded; nil until that is known.
         fileprivate var start: Bool?
         /// Whether its only series is called like the source itself, and so needs no heading above it.
@@ -70,23 +66,14 @@ struct ListOrder: Sendable {
     private var groupNamed: [Board.Name: Int] = [:]
     /// Indices of groups, in their order.
     private var ranked: [Int] = []
-    private var sourceOrder: [Int] = []
     private var filtered: [Int32] = []
-    private var troubles: [Int] = []
     /// What fires and matches the filter: series, and alerts that are about none; the worst first.
     private var firing: [ListRow] = []
     private var firingSeries: Set<Int32> = []
     /// The worst of all alerts that fire.
     private(set) var worst: AlertRow.Severity?
-    private var alertChanges = -1
-    private var showsFiringOnly = false
     private var runChanges = -1
     private var filter = ListFilter("")
-    private var key = Key.source
-    private var folds: [String: Bool] = [:]
-    private var lastSequence = -1
-    /// The newest line when it was looked at which groups start folded.
-    private var seen = -1
 
     /// Updates the order after changes of the board or of what a person chose.
     ///
@@ -98,42 +85,20 @@ struct ListOrder: Sendable {
         _ board: Board, key: Key, filter: ListFilter = ListFilter(""), folds: [String: Bool] = [:],
         firingOnly: Bool = false, lateAt: Timestamp? = nil
     ) {
-        let isOtherRun = runChanges != board.runChanges || byName.count > board.series.count
-        if isOtherRun { self = ListOrder() }
+        if runChanges != board.runChanges || byName.count > board.series.count { self = ListOrder() }
+        runChanges = board.runChanges
         let isGrown = byName.count < board.series.count
         if isGrown { extend(board) }
-        let isFilteredAnew = isGrown || isOtherRun || filter != self.filter
-        if isFilteredAnew { select(board, filter) }
-        let isRankedAnew = isGrown || isOtherRun || sourceOrder != board.sourceOrder
-        if isRankedAnew { rank(board) }
-        let depends = key != .name && key != .source && lastSequence != board.lastSequence
-        let isSortedAnew = isFilteredAnew || key != self.key || depends || (key == .source && isRankedAnew)
-        runChanges = board.runChanges
-        self.key = key
-        if isSortedAnew {
-            lastSequence = board.lastSequence
-            sort(board)
+        if isGrown || filter != self.filter { select(board, filter) }
+        rank(board)
+        sort(board, key)
+        for index in groups.indices.dropFirst() where groups[index].start == nil {
+            groups[index].start = startsFolded(groups[index], board)
         }
-        if isGrown || seen != board.lastSequence {
-            seen = board.lastSequence
-            for index in groups.indices.dropFirst() where groups[index].start == nil {
-                groups[index].start = startsFolded(groups[index], board)
-            }
-        }
-        if folds != self.folds || isGrown {
-            self.folds = folds
-            for index in groups.indices { groups[index].choice = folds[groups[index].name] }
-        }
-        let isFoldedAnew = fold()
-        let hadHeadings = hasHeadings
+        fold(folds)
         hasHeadings = key == .source && needsHeadings(board)
-        let found = self.troubles(board, lateAt: lateAt)
-        let firesAnew = isFilteredAnew || alertChanges != board.alerts.changes
-        if firesAnew { findFiring(board) }
-        let isOther = firesAnew || firingOnly != showsFiringOnly || found != troubles
-        guard isSortedAnew || isFoldedAnew || hasHeadings != hadHeadings || isOther else { return }
-        (troubles, showsFiringOnly) = (found, firingOnly)
-        list()
+        findFiring(board)
+        list(firingOnly ? nil : troubles(board, lateAt: lateAt))
     }
 
     // MARK: Series
@@ -145,18 +110,8 @@ struct ListOrder: Sendable {
             return NaturalOrder.isBefore(one.name, other.name)
         }
         let first = byName.count
-        let new = (Int32(first)..<Int32(board.series.count)).sorted(by: isBefore)
-        var merged: [Int32] = []
-        merged.reserveCapacity(board.series.count)
-        var old = byName[...]
-        for index in new {
-            while let first = old.first, isBefore(first, index) {
-                merged.append(first)
-                old.removeFirst()
-            }
-            merged.append(index)
-        }
-        byName = merged + old
+        byName += Int32(first)..<Int32(board.series.count)
+        byName.sort(by: isBefore)
         for index in first..<board.series.count {
             let group = board.series[index].kind == .data ? group(named: board.series[index].source) : Self.others
             groupOf.append(Int32(group))
@@ -182,9 +137,8 @@ struct ListOrder: Sendable {
 
     /// Sources as the board has them, those that it does not have by their first series, and `others` last.
     private mutating func rank(_ board: Board) {
-        sourceOrder = board.sourceOrder
         var places = [Int](repeating: .max, count: board.sources.count)
-        for (place, source) in sourceOrder.enumerated() { places[source] = place }
+        for (place, source) in board.sourceOrder.enumerated() { places[source] = place }
         for index in groups.indices.dropFirst() where groups[index].source == nil {
             groups[index].source = board.source(named: groups[index].name)
         }
@@ -195,7 +149,7 @@ struct ListOrder: Sendable {
         ranked.append(Self.others)
     }
 
-    private mutating func sort(_ board: Board) {
+    private mutating func sort(_ board: Board, _ key: Key) {
         switch key {
         case .source: series = ranked.flatMap { groups[$0].matched }
         case .name: series = filtered
@@ -227,17 +181,13 @@ struct ListOrder: Sendable {
 
     // MARK: Headings
 
-    /// Folds and unfolds groups; returns whether any changed.
-    private mutating func fold() -> Bool {
-        var isChanged = false
+    /// Folds and unfolds groups, as a person chose or as they start.
+    private mutating func fold(_ folds: [String: Bool]) {
         for index in groups.indices {
-            let isFolded =
-                groups[index].choice ?? groups[index].start
+            groups[index].isFolded =
+                folds[groups[index].name] ?? groups[index].start
                 ?? (index == Self.others && groups[index].members.count > Self.mostUnfolded)
-            isChanged = isChanged || isFolded != groups[index].isFolded
-            groups[index].isFolded = isFolded
         }
-        return isChanged
     }
 
     /// Whether a source's series start folded: many texts without a value do. It stays so when a value or fewer texts
@@ -281,7 +231,6 @@ struct ListOrder: Sendable {
     }
 
     private mutating func findFiring(_ board: Board) {
-        alertChanges = board.alerts.changes
         (firing, firingSeries, worst) = ([], [], nil)
         let alerts = board.alerts.numbers.compactMap { number in
             board.alerts[number].map { (number: number, alert: $0, severity: AlertRow.Severity($0)) }
@@ -297,9 +246,10 @@ struct ListOrder: Sendable {
         }
     }
 
-    private mutating func list() {
+    /// - Parameter troubles: indices of sources; nil to list only what fires.
+    private mutating func list(_ troubles: [Int]?) {
         rows = firing
-        guard !showsFiringOnly else { return }
+        guard let troubles else { return }
         rows += troubles.map { .trouble($0) }
         let calm = { [firingSeries] (index: Int32) in firingSeries.isEmpty || !firingSeries.contains(index) }
         guard hasHeadings else {

@@ -27,7 +27,6 @@ package struct TerminalView: Sendable {
     /// The content at the time of the pause.
     struct Paused: Sendable {
         var board: Board
-        var runs: FibonacciRuns
         var agentTime: Timestamp
     }
 
@@ -55,14 +54,9 @@ package struct TerminalView: Sendable {
     /// The number of `PastSeries` so far.
     private var pastCount = 0
 
-    private(set) var runs = FibonacciRuns()
     private(set) var paused: Paused?
     private(set) var order = ListOrder()
-    /// The newest event's rows, and the sequence number of that event.
-    private var fields: (sequence: Int, rows: [EventFields.Row]) = (-1, [])
     private var agentClock = AgentClock()
-    /// Nil while no agents of a fleet are shown.
-    private var fleet: AgentTable?
 
     package init(size: ScreenSize, connection: Connection, limits: Board.Limits = Board.Limits()) {
         self.size = size
@@ -93,7 +87,6 @@ package struct TerminalView: Sendable {
     /// Applies one line of the feed, which came at the local time `now`.
     package mutating func apply(_ line: Line, now: Timestamp) {
         let runChanges = board.runChanges
-        runs.apply(line)
         board.apply(line)
         if board.runChanges != runChanges { forgetSeries() }
         recordTime(of: line, now)
@@ -123,7 +116,6 @@ package struct TerminalView: Sendable {
         state.scrub = nil
         state.detailTop = 0
         state.feedBack = 0
-        fields = (-1, [])
     }
 
     package mutating func resize(_ size: ScreenSize) { self.size = size }
@@ -148,23 +140,18 @@ package struct TerminalView: Sendable {
         if let index = state.series, !board.series.indices.contains(index) { state.selected = nil }
         if state.screen == .detail { chooseSeries() }
         let series = state.screen == .detail ? chosen : nil
-        if state.screen == .detail, let event = series?.event, fields.sequence != event.sequence {
-            let found = event.data.map { EventFields.read($0) } ?? []
-            fields = (event.sequence, EventFields.rows(found, besides: event.text))
-        }
         lookBack(at: series, agentNow)
-        if state.screen != .metrics || board.agents.isEmpty && board.refusedAgents == 0 {
-            fleet = nil
-        } else if fleet?.isGood(for: board, filter: state.filter, at: now) != true {
-            fleet = AgentTable(board, filter: state.filter, at: now)
-        }
+        let hasFleet = state.screen == .metrics && (!board.agents.isEmpty || board.refusedAgents > 0)
         var painter = Painter(
-            grid: CellGrid(size), board: board, state: state, order: order, chosen: chosenRow, fleet: fleet,
-            past: past, runs: paused?.runs ?? runs, connection: connection, owner: owner, playback: playback,
+            grid: CellGrid(size), board: board, state: state, order: order, chosen: chosenRow,
+            fleet: hasFleet ? AgentTable(board, filter: state.filter) : nil,
+            past: past, connection: connection, owner: owner, playback: playback,
             agentNow: agentNow, localNow: now,
             utcOffset: utcOffset, hasKeys: hasKeys,
             newSince: paused.map { self.board.lastSequence - $0.board.lastSequence },
-            fields: series?.event == nil ? [] : fields.rows)
+            fields: series?.event.map { event in
+                EventFields.rows(event.data.map { EventFields.read($0) } ?? [], besides: event.text)
+            } ?? [])
         painter.paint()
         // The painter may have scrolled to make the selection visible.
         state.listTop = painter.state.listTop
@@ -177,15 +164,9 @@ package struct TerminalView: Sendable {
 
     // MARK: The journal
 
-    /// Whether a series has a graph, and not a table of calculations.
-    private func hasGraph(_ series: BoardSeries) -> Bool {
-        series.newest != nil
-            && (series.kind == .latency || (paused?.runs ?? runs).sources[series.source]?.pairs.isEmpty != false)
-    }
-
     /// Starts reading the journal again when another series or span is shown.
     private mutating func lookBack(at series: BoardSeries?, _ agentNow: Timestamp) {
-        guard state.screen == .detail, let span = state.reach, let series, hasGraph(series),
+        guard state.screen == .detail, let span = state.reach, let series, series.newest != nil,
             let index = shown.series(named: series.name)
         else {
             past = nil
@@ -277,8 +258,6 @@ package struct TerminalView: Sendable {
         case "f": if state.screen == .feed { change(\.feedType, of: \.type) }
         case "F": if state.screen == .feed { change(\.feedSource, of: \.source) }
         case "@": if state.screen == .detail { state.prompt = .time("") }
-        case "n": if calculator != nil { state.prompt = .number("") }
-        case "S": if !runs.sources.isEmpty { state.showsRuns.toggle() }
         default: break
         }
         return nil
@@ -293,7 +272,6 @@ package struct TerminalView: Sendable {
         case .backspace:
             switch state.prompt {
             case .filter(let text): setFilter(String(text.dropLast()))
-            case .number(let text): state.prompt = .number(String(text.dropLast()))
             case .time(let text): state.prompt = .time(String(text.dropLast()))
             case nil: break
             }
@@ -303,9 +281,6 @@ package struct TerminalView: Sendable {
         case .enter:
             let prompt = state.prompt
             state.prompt = nil
-            if case .number(let text) = prompt, let n = Int(text), let source = calculator {
-                return .calculate(source: source, n: n)
-            }
             if case .time(let text) = prompt, !text.isEmpty { goTo(text, now: now) }
         case .up: move(-1)
         case .down: move(1)
@@ -319,10 +294,6 @@ package struct TerminalView: Sendable {
         case .filter(let old):
             let added = text.unicodeScalars.filter { !Sanitizer.isHidden($0) }
             setFilter(String((old + String(String.UnicodeScalarView(added))).prefix(100)))
-        case .number(let old):
-            let digits = (old + text).unicodeScalars.filter { 0x30...0x39 ~= $0.value }
-            let most = String(PollRequest.mostN).utf8.count
-            state.prompt = .number(String(String.UnicodeScalarView(digits.prefix(most))))
         case .time(let old):
             let added = text.unicodeScalars.filter { !Sanitizer.isHidden($0) }
             state.prompt = .time(String((old + String(String.UnicodeScalarView(added))).prefix(40)))
@@ -348,7 +319,6 @@ package struct TerminalView: Sendable {
     private mutating func show(_ screen: ViewState.Screen) {
         if screen == .detail { chooseSeries() } else { stayHere() }
         state.screen = screen
-        state.showsRuns = false
     }
 
     private mutating func enter() {
@@ -369,9 +339,7 @@ package struct TerminalView: Sendable {
     }
 
     private mutating func goBack() {
-        if state.showsRuns {
-            state.showsRuns = false
-        } else if state.screen == .detail, state.scrub != nil {
+        if state.screen == .detail, state.scrub != nil {
             state.scrub = nil
         } else if state.reach != nil {
             stayHere()
@@ -470,7 +438,7 @@ package struct TerminalView: Sendable {
 
     private mutating func togglePause(now: Timestamp) {
         if paused == nil {
-            paused = Paused(board: board, runs: runs, agentTime: agentTime(now))
+            paused = Paused(board: board, agentTime: agentTime(now))
         } else {
             paused = nil
             // It lacks the lines that came meanwhile.
@@ -503,7 +471,7 @@ package struct TerminalView: Sendable {
     private mutating func changeReach(_ step: Int, beyond history: Duration) -> Bool {
         let spans = PastSeries.spans.filter { $0.duration > history }
         let current = state.reach?.duration ?? history
-        guard chosen.map({ hasGraph($0) }) != false, state.reach != nil || (step > 0 && hasJournal) else {
+        guard chosen.map({ $0.newest != nil }) != false, state.reach != nil || (step > 0 && hasJournal) else {
             return false
         }
         if step < 0 {
@@ -535,7 +503,7 @@ package struct TerminalView: Sendable {
         guard let time = readTime(text, present) else {
             return show(notice: "\"\(text)\" is no time: 14:03, 1h, yesterday 08:00, 2026-11-22 08:00")
         }
-        guard let chosen, hasGraph(chosen) else { return show(notice: "there is no graph to go to a time in") }
+        guard let chosen, chosen.newest != nil else { return show(notice: "there is no graph to go to a time in") }
         let back = present - time
         guard back >= .zero else { return show(notice: "that time is yet to come") }
         if back <= chosen.span.history {
@@ -580,13 +548,6 @@ package struct TerminalView: Sendable {
     private var canBeLate: Bool {
         if case .lost = connection { return false }
         return shown.bye == nil && playback?.isPaused != true
-    }
-
-    /// The source that the `n` key runs.
-    private var calculator: String? {
-        chosen.map(\.source).flatMap {
-            runs.sources[$0] != nil || shown.describedSource($0)?.takesN == true ? $0 : nil
-        }
     }
 
     /// The range of the selected series' values, in round numbers.

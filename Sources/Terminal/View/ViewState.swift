@@ -20,8 +20,6 @@ package struct ViewState: Sendable {
     /// Text that is being typed.
     package enum Prompt: Sendable, Equatable {
         case filter(String)
-        /// Digits only.
-        case number(String)
         case time(String)
     }
 
@@ -30,8 +28,6 @@ package struct ViewState: Sendable {
     package internal(set) var showsHelp = false
     /// Why the last action failed; until the next key.
     package internal(set) var notice: String?
-    /// Whether the summary of all Fibonacci runs is open.
-    package internal(set) var showsRuns = false
 
     var sort = ListOrder.Key.source
     /// Whether the series of a source are folded, by its name, where a person chose; see `ListOrder.Group`.
@@ -96,8 +92,6 @@ package enum Action: Sendable, Equatable {
     case redraw
     /// Ask the sources to poll now; nil for all of them.
     case poll(source: String?)
-    /// Run a Fibonacci source once, up to F(n).
-    case calculate(source: String, n: Int)
     /// Change the replay.
     case play(Playing)
 

@@ -20,11 +20,11 @@ extension FibonacciCommand {
             let scan = try JournalRows(path: journal)
             try scan.pieces(in: .first...(.last)) { row in
                 guard !row.series.isEmpty, holds(row.line, marker),
-                    let line = try? LineDecoder.decode(Array(row.line)[...]), let sum = FibonacciRuns.sum(of: line)
+                    let line = try? LineDecoder.decode(Array(row.line)[...]), let run = run(of: line)
                 else { return true }
                 if isEmpty { text += self.row("N", "ms") }
                 isEmpty = false
-                text += self.row("\(sum.n)", NumberText.fixed(sum.ms, 3))
+                text += self.row("\(run.n)", NumberText.fixed(run.ms, 3))
                 return text.utf8.count < 64 << 10
             } piece: { _ in
                 try Descriptor.write(text, to: output)
@@ -33,6 +33,14 @@ extension FibonacciCommand {
             }
             return isEmpty ? 1 : 0
         }
+    }
+
+    /// Reads a line of a run: its value is the time, its data is `{"n":500,"ms":0.042}`.
+    private static func run(of line: Line) -> (n: Int, ms: Double)? {
+        guard case .data(let data) = line.body, let ms = data.value, let json = data.data else { return nil }
+        let members = String(decoding: json, as: UTF8.self).split(separator: ",")
+        guard members.count == 2, members[1].hasPrefix("\"ms\":"), let n = Int(members[0].dropFirst(5)) else { return nil }
+        return (n, ms)
     }
 
     /// Whether a line holds these bytes; `firstRange` would link the regular expressions.

@@ -139,7 +139,6 @@ struct ViewOutput: Sendable {
         case .poll(nil):
             // Polling all sources reports no error for those that cannot be polled.
             for status in await store.sourceStates { await polls.requestPoll(of: status.source) }
-        case .calculate(let source, let n): return await polls.requestPoll(of: source, PollRequest(n: n))?.reason
         case .quit, .suspend, .redraw, .play: break  // the session's own
         }
         return nil

@@ -186,7 +186,7 @@ private struct TwinFeed {
                 + (chance(40) ? ",\"answered_at\":\"\(time())\"" : "")
                 + (chance(60) ? ",\"code\":\"\(text())\"" : "") + (chance(60) ? ",\"message\":\"\(text())\"" : "")
                 + (chance(40) ? ",\"attempt\":\(pick([1, 7]))" : "") + (chance(40) ? ",\"retry_at\":\"\(time())\"" : "")
-                + (chance(20) ? ",\"runs_once\":true" : "") + (chance(20) ? ",\"takes_n\":true" : "")
+                + (chance(20) ? ",\"runs_once\":true" : "")
                 + (chance(30)
                     ? ",\"value_pointer\":\(pick(["\"/a\"", "7", "\"\(String(repeating: "é", count: 129))\""]))" : "")
                 + bands + "}"

@@ -129,7 +129,6 @@ extension Board {
             })
         if let pointer = sources[index].valuePointer { members["value_pointer"] = .string(pointer) }
         if let answered = sources[index].answered { members["answered"] = .time(answered) }
-        if sources[index].takesN { members["takes_n"] = .bool(true) }
         if let agent = sources[index].agent { members["agent_events"] = .int(agent.events) }
         if let outage = sources[index].outage {
             members["outage"] = .array([

@@ -274,13 +274,13 @@ import Testing
             let scale = FeedStateSourceTests.scale(higherIsBetter: false, 1, 2)
             let aqi = SourceStatus(
                 source: "aqi", state: .ok, since: wall.now, type: "city", unit: "AQI", bands: scale,
-                valuePointer: "/v", takesN: true, rhythm: .every(.seconds(600)))
+                valuePointer: "/v", rhythm: .every(.seconds(600)))
             let old = SourceStatus(source: "old", state: .starting, since: wall.now, rhythm: .once)
             try await relay(hello + stats([aqi, old]))
             let first = try #require(try Self.sources(try await store.next(for: reader)))
             #expect(first.map(\.source) == ["aqi", "old"] && first.map(\.bands) == [scale, nil])
             #expect(first.map(\.type) == ["city", nil] && first.map(\.unit) == ["AQI", nil])
-            #expect(first.map(\.valuePointer) == ["/v", nil] && first.map(\.takesN) == [true, false])
+            #expect(first.map(\.valuePointer) == ["/v", nil])
             #expect(first.map(\.rhythm) == [.every(.seconds(600)), .once])
             let own = await store.greeting(isFiltered: false).split(separator: 0x0A).last ?? []
             guard case .stats(let passedOn) = try LineDecoder.decode(Bytes(own)).body else {
@@ -297,9 +297,6 @@ import Testing
                 return
             }
             var changed = aqi
-            changed.takesN = false
-            try await relay(hello + stats([changed]))
-            #expect(try #require(try Self.sources(try await store.next(for: reader))).map(\.takesN) == [false])
             changed.valuePointer = "/w"
             try await relay(hello + stats([changed]))
             #expect(try #require(try Self.sources(try await store.next(for: reader))).map(\.valuePointer) == ["/w"])

@@ -18,7 +18,7 @@ struct FeedTwin {
         var status: SourceStatus {
             SourceStatus(
                 source: name, state: state, since: since, failure: failure, answered: answered, type: type,
-                unit: description.unit, bands: description.bands, takesN: description.takesN)
+                unit: description.unit, bands: description.bands)
         }
     }
 

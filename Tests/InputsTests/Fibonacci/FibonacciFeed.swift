@@ -84,8 +84,10 @@ struct FibonacciFeed: Sendable {
         }
     }
 
-    /// The data of the lines without a value.
-    var pairs: [String] { data.filter { $0.data.value == nil }.map { Self.json($0.data) } }
+    /// The items of the numbers, each as it came.
+    var pairs: [String] {
+        data.filter { $0.data.value == nil }.map { "\($0.data.series) \($0.data.text ?? "") \(Self.json($0.data))" }
+    }
 
     private static func json(_ data: Line.Data) -> String { String(decoding: data.data ?? [], as: UTF8.self) }
 
@@ -94,7 +96,8 @@ struct FibonacciFeed: Sendable {
         var numbers = FibonacciNumbers(through: last)
         return (0...last).map { n in
             defer { if n < last { numbers.advance() } }
-            return #"{"n":\#(n),"f":"\#(FibonacciNumbersTests.decimals(numbers))"}"#
+            let f = FibonacciNumbersTests.decimals(numbers)
+            return #"fib/\#(n) \#(f) {"n":\#(n),"f":"\#(f)"}"#
         }
     }
 }

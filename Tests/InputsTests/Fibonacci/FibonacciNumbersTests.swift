@@ -35,40 +35,6 @@ import Testing
         #expect(Self.decimals(of: n) == decimals)
     }
 
-    @Test func areTheMachinesOwnSumsForAsLongAsThoseFit() {
-        var numbers = FibonacciNumbers(through: 93)
-        var pair: (UInt64, UInt64) = (0, 1)
-        for n in 0...93 {
-            #expect(numbers.n == n && Self.decimals(numbers) == String(pair.0))
-            if n < 93 { numbers.advance() }
-            pair = (pair.1, pair.0 &+ pair.1)
-        }
-    }
-
-    /// Digit by digit, as on paper.
-    private static func sum(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
-        var sum: [UInt8] = []
-        var carry: UInt8 = 0
-        for index in 0..<max(left.count, right.count) {
-            let digit = (index < left.count ? left[index] : 0) + (index < right.count ? right[index] : 0) + carry
-            sum.append(digit % 10)
-            carry = digit / 10
-        }
-        if carry > 0 { sum.append(carry) }
-        return sum
-    }
-
-    @Test func agreeWithSumsDoneOnPaper() {
-        var numbers = FibonacciNumbers(through: 1_000)
-        var pair: ([UInt8], [UInt8]) = ([0], [1])
-        for n in 0...1_000 {
-            let expected = String(decoding: pair.0.reversed().map { $0 + UInt8(ascii: "0") }, as: UTF8.self)
-            if Self.decimals(numbers) != expected { Issue.record("F(\(n)) is not \(expected)") }
-            if n < 1_000 { numbers.advance() }
-            pair = (pair.1, Self.sum(pair.0, pair.1))
-        }
-    }
-
     @Test func agreeWithFastDoubling() {
         var random = SeededGenerator(seed: .random(in: 0...(.max)))
         let largest = LongRun.rounds(short: 3_000, long: PollRequest.mostN)

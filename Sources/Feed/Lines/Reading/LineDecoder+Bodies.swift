@@ -275,7 +275,6 @@ extension SourceStatus? {
         self?.unit = (try? members.stringIfAny(.unit)).map { LineEncoder.cut($0, at: SourceTable.longestUnit) }
         self?.bands = try? BandScale(members)
         self?.valuePointer = SourceStatus.valuePointer(try? members.stringIfAny(.valuePointer))
-        self?.takesN = (try? members.boolIfAny(.takesN)) ?? false
         if let period = try? members.durationIfAny(.everyS, unit: second), period > .zero {
             self?.rhythm = .every(period)
         } else if (try? members.boolIfAny(.runsOnce)) == true {

@@ -14,7 +14,7 @@ enum LineKey: UInt8, CaseIterable {
     case asOf, endpoints, sources, errors, lastMs, meanMs, minMs, p50Ms, p90Ms, p95Ms, p99Ms, maxMs, state, since
     case events, readers, gaps, late, refusedSeries, loopLagMs, cpuMs, outputs, output, behind
     case from, to, reason
-    case unit, bands, higherIsBetter, letter, color, upTo, refusedEndpoints, takesN, everyS, runsOnce, valuePointer
+    case unit, bands, higherIsBetter, letter, color, upTo, refusedEndpoints, everyS, runsOnce, valuePointer
     case moreEndpoints, moreSources
     case lastRun, ended, durableSeq, journalFirstSeq
     case agent, originRun, originSeq, originStream, fleet, stalled, future, heard, skewMs, lost

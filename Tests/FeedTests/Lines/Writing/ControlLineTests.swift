@@ -95,7 +95,7 @@ import Testing
         let scale = try #require(BandScale(bands, higherIsBetter: true))
         let sources = [
             SourceStatus(source: "aqi", state: .ok, since: time, type: hostile, unit: hostile, bands: scale),
-            SourceStatus(source: "plain", state: .ok, since: time, type: "plain", valuePointer: "/a", takesN: true),
+            SourceStatus(source: "plain", state: .ok, since: time, type: "plain", valuePointer: "/a"),
         ]
         let bytes = ControlLine.stats(time: time, asOf: 0, endpoints: [], sources: sources)
         guard case .stats(let stats) = try decode(bytes).body
@@ -187,7 +187,7 @@ import Testing
             let sources = (0..<Int.random(in: 0...12, using: &random)).map { _ in
                 var status = SourceStatus(
                     source: text(64), state: .starting, since: time, type: text(64), unit: text(32),
-                    bands: Bool.random(using: &random) ? scale : nil, takesN: true)
+                    bands: Bool.random(using: &random) ? scale : nil)
                 status.rhythm = .every(.seconds(1) / 3)
                 if Bool.random(using: &random) {
                     status.failure = SourceFailure(
