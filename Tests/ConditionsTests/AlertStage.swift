@@ -16,27 +16,21 @@ struct AlertStage: ~Copyable {
     }
 
     private var state = FeedState()
-    private(set) var run = "r1"
+    private var run = "r1"
     private var sources: [String: SourceID] = [:]
-    private var described: [SourceDescription]
+    private let described: [SourceDescription]
     /// The time by the machine's clock that does not step, and how far the wall clock is ahead.
     private(set) var seconds = 0.0
     private var step = Duration.zero
     /// All lines of all runs, and when each began.
     private(set) var journal: [Recorded] = []
-    private(set) var starts: [String: Timestamp] = [:]
-    /// The sources of each run.
-    private(set) var sourcesOfRun: [String: [SourceDescription]] = [:]
+    private var starts: [String: Timestamp] = [:]
     private var next = 1
     /// When the agent next writes of itself, as each does every ten seconds; nil for never.
     private var sampled: Double?
-    /// The agent of a fleet that all happens at, and the number of its lines.
-    private let agent: String?
-    private var member: (id: MemberID, lines: Int)?
 
-    /// - Parameter agent: nil for no fleet.
-    init(_ rules: [AlertRule], sources: [SourceDescription], agent: String? = nil) {
-        (described, self.agent) = (sources, agent)
+    init(_ rules: [AlertRule], sources: [SourceDescription]) {
+        described = sources
         begin()
         state.setWatcher(book(rules, from: wall), from: 1, at: moment)
     }
@@ -53,16 +47,7 @@ struct AlertStage: ~Copyable {
 
     private mutating func begin() {
         starts[run] = wall
-        sourcesOfRun[run] = described
-        member = agent.map { (state.join($0, at: moment), 0) }
-        for description in described {
-            if let member {
-                sources[description.name] =
-                    state.register(description, of: member.id, since: wall, at: moment)?.source
-            } else {
-                sources[description.name] = state.register(description, at: wall)
-            }
-        }
+        for description in described { sources[description.name] = state.register(description, at: wall) }
     }
 
     private func book(_ rules: [AlertRule], from start: Timestamp?) -> AlertBook {
@@ -89,10 +74,6 @@ struct AlertStage: ~Copyable {
             let memory = MemorySample(resident: 1, peak: 1, privateBytes: 1)
             _ = state.publish(EventBatch([Event(time: wall, source: own, body: .memory(memory))]), at: moment)
             record()
-            // So does an agent of a fleet, whose windows end by its clock.
-            if agent != nil, let source = sources["a"] {
-                publish(Event(time: wall, source: source, body: .memory(memory)))
-            }
             sampled = sample + 10
         }
         while let due = state.watcher?.nextDeadline,
@@ -110,18 +91,7 @@ struct AlertStage: ~Copyable {
     }
 
     mutating func publish(_ events: Event...) {
-        var batch = EventBatch()
-        for event in events {
-            if let member {
-                var origin = LineOrigin(member.id, LineID("o", member.lines + 1))
-                origin.clock = wall
-                batch.add(event, from: origin)
-                self.member?.lines += 1
-            } else {
-                batch.add(event)
-            }
-        }
-        _ = state.publish(batch, at: moment)
+        _ = state.publish(EventBatch(events), at: moment)
         record()
     }
 
@@ -129,8 +99,8 @@ struct AlertStage: ~Copyable {
         sources[String(series.prefix { $0 != "/" })] ?? SourceID(index: 0)
     }
 
-    func event(_ series: String, _ body: Event.Body, time: Timestamp? = nil) -> Event {
-        Event(time: time ?? wall, source: source(of: series), body: body)
+    func event(_ series: String, _ body: Event.Body) -> Event {
+        Event(time: wall, source: source(of: series), body: body)
     }
 
     func value(_ series: String, _ value: Double) -> Event {
@@ -174,16 +144,8 @@ struct AlertStage: ~Copyable {
     ///
     /// - Parameters:
     ///   - lost: how many of the newest lines are not in the journal.
-    ///   - memory: the age of the oldest line that is read; nil for all.
     ///   - rules: the alerts from now on; nil for the same.
-    ///   - sources: the sources from now on; nil for the same.
-    ///   - step: how far the clock was set while it was stopped.
-    mutating func restart(
-        at second: Double, losing lost: Int = 0, reading memory: Duration? = nil, _ rules: [AlertRule]? = nil,
-        sources: [SourceDescription]? = nil, after step: Duration = .zero
-    ) {
-        self.step += step
-        described = sources ?? described
+    mutating func restart(at second: Double, losing lost: Int = 0, _ rules: [AlertRule]? = nil) {
         journal.removeLast(min(lost, journal.count))
         let old = (state.watcher as? AlertBook)?.rules ?? []
         run = "r\((Int(run.dropFirst()) ?? 0) + 1)"
@@ -192,7 +154,7 @@ struct AlertStage: ~Copyable {
         next = 1
         begin()
         var past = PastAlerts(rules ?? old)
-        Self.read(recording(from: memory.map { wall - $0 })) { line, _ in
+        Self.read(recording()) { line, _ in
             past.apply(line)
             while past.nextAlert() != nil {}
         }
@@ -214,13 +176,6 @@ struct AlertStage: ~Copyable {
         var book = book(rules, from: nil)
         book.replace(old, state.tables.statuses, kept: kept, at: wall)
         state.setWatcher(book, from: state.log.nextSequence, at: moment)
-        state.advanceWatcher(at: moment)
-        record()
-    }
-
-    /// A source is registered again.
-    mutating func register(_ description: SourceDescription) {
-        sources[description.name] = state.register(description, at: wall)
         state.advanceWatcher(at: moment)
         record()
     }
@@ -253,14 +208,14 @@ struct AlertStage: ~Copyable {
 
     // MARK: Recordings
 
-    /// The lines of the journal from some time on, with a `hello` and `stats` for each run.
-    func recording(from time: Timestamp? = nil) -> [[UInt8]] {
+    /// The lines of the journal, with a `hello` and `stats` for each run.
+    private func recording() -> [[UInt8]] {
         var (lines, run): ([[UInt8]], String?) = ([], nil)
-        for recorded in journal.drop(while: { recorded in time.map { recorded.line.time < $0 } ?? false }) {
+        for recorded in journal {
             if recorded.run != run, let started = starts[recorded.run] {
                 run = recorded.run
                 var tables = FeedState()
-                for source in sourcesOfRun[recorded.run] ?? [] { _ = tables.register(source, at: Self.start) }
+                for source in described { _ = tables.register(source, at: Self.start) }
                 let identity = AgentIdentity(run: recorded.run, version: "1", started: started)
                 lines.append(
                     ControlLine.hello(
@@ -274,7 +229,7 @@ struct AlertStage: ~Copyable {
         return lines
     }
 
-    static func read(_ lines: [[UInt8]], _ body: (RecordedLine, Line?) throws -> Void) rethrows {
+    private static func read(_ lines: [[UInt8]], _ body: (RecordedLine, Line?) throws -> Void) rethrows {
         for line in lines {
             try line.withUnsafeBufferPointer { bytes in
                 guard let line = RecordedLine(bytes) else { return }
@@ -295,10 +250,8 @@ struct AlertStage: ~Copyable {
         }
     }
 
-    var alerts: [Alert] { Self.alerts(in: journal) }
-
-    static func alerts(in lines: [Recorded]) -> [Alert] {
-        lines.compactMap { if case .alert(let alert) = $0.line.body { alert } else { nil } }
+    var alerts: [Alert] {
+        journal.compactMap { if case .alert(let alert) = $0.line.body { alert } else { nil } }
     }
 
     /// For how many series each rule is pending.
@@ -318,20 +271,6 @@ struct AlertStage: ~Copyable {
             return seconds == seconds.rounded() ? "\(Int(seconds))" : "\((seconds * 1_000).rounded() / 1_000)"
         }
         return "\(alert.state) \(alert.about) at \(second(alert.at)) since \(second(alert.since))\(value)\(reason)"
-    }
-
-    /// The alerts that come of these lines when they are read again.
-    static func recomputed(_ rules: [AlertRule], from lines: [Recorded], sources: [SourceDescription]) -> [Alert] {
-        var book = AlertBook(rules, run: lines.first?.run ?? "", interval: .seconds(10), from: start)
-        var tables = FeedState()
-        for source in sources { _ = tables.register(source, at: start) }
-        for status in tables.tables.statuses { book.describe(status) }
-        var alerts: [Alert] = []
-        for recorded in lines {
-            book.apply(recorded.line)
-            alerts += book.takeAlerts().map(\.alert)
-        }
-        return alerts
     }
 }
 

@@ -15,13 +15,11 @@ struct ConditionStage {
 
     /// - Parameter sources: the members of each object of `sources` in the first `stats`.
     init(
-        _ lines: String..., sources: [String] = [], isJudging: Bool = true, hasPast: Bool = false,
-        isByLines: Bool = false
+        _ lines: String..., sources: [String] = [], isJudging: Bool = true, hasPast: Bool = false
     ) throws {
         self.hasPast = hasPast
         board = ConditionBoard(
-            try lines.map { try Condition($0) }, from: hasPast ? nil : Self.start, isJudging: isJudging,
-            isByLines: isByLines)
+            try lines.map { try Condition($0) }, from: hasPast ? nil : Self.start, isJudging: isJudging)
         try greet(sources)
     }
 

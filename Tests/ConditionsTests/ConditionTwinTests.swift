@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test func agreesWithALookAtAllOfHistory() throws {
-        for round in 0..<LongRun.rounds(short: 60, long: 2_000) {
+        for round in 0..<LongRun.rounds(short: 20, long: 2_000) {
             var random = SeededGenerator(seed: UInt64(2_500 + round))
             let hold = Int(random.next() % 3) * 7
             let end = [nil, 0, 11][Int(random.next() % 3)]
