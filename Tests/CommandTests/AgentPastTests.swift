@@ -15,8 +15,6 @@ import Testing
         var hasEnded = false
     }
 
-    private struct Other: Error {}
-
     private static let request = PastRequest(
         series: "a\"b/\u{1}", source: "a\"b", width: 60, from: Timestamp(seconds: 1_772_366_400),
         until: Timestamp(seconds: 1_772_366_700))
@@ -90,29 +88,6 @@ import Testing
             #expect(!taken.hasEnded && taken.bytes.count == 5)
             try await loop.sleep(for: .seconds(2))
             #expect(taken.failure == PastFailure("the agent takes too long"))
-        }
-    }
-
-    @Test func whoDoesNotWantItAnyMoreIsGone() async throws {
-        try await Self.ask { loop, _, taken in
-            try await loop.sleep(for: .seconds(1))
-            #expect(!taken.hasEnded)
-        }
-    }
-
-    @Test func anAgentThatIsNotThereIsSaidInWords() async throws {
-        try await withLoop(virtual: true) { loop in
-            for (error, words) in [
-                (SystemError(code: ECONNREFUSED, call: "connect") as any Error, "Connection refused"),
-                (Other(), "Other()"),
-            ] {
-                let past = AgentPast(on: loop) { throw error }
-                let failure = await #expect(throws: PastFailure.self) {
-                    try await past.read(Self.request) { _ in true }
-                }
-                #expect(
-                    failure?.reason.contains(words) == true && failure?.reason.hasPrefix("no agent to ask: ") == true)
-            }
         }
     }
 }

@@ -34,23 +34,6 @@ import Testing
         }
     }
 
-    @Test func withoutAnyEventItEndsWithOne() async throws {
-        let run = try await run([:], ["--once", "--alert", "gone fails"])
-        #expect(run.status == 1 && run.output.last?.hasPrefix("alert gone fails: gone is ") == true, "\(run.output)")
-    }
-
-    @Test func onlyOnceHasAStatusForIt() async throws {
-        #expect(try await run(["a": "7"], ["-n", "1", "--alert", "a > 5"]).status == 0)
-        #expect(try await run(["a": "7"], ["-n", "1", "--once", "--alert", "a > 5"]).status == 3)
-    }
-
-    @Test(arguments: ["any a/* > 5", "all a/* > 0"]) func setsCountToo(_ set: String) async throws {
-        let items = ["--items=", "--key=/k", "--value=/v", "--once", "--alert", "set: \(set)"]
-        let body = #"[{"k":"x","v":1},{"k":"y","v":7}]"#
-        #expect(try await run(["a": body], items).status == 3)
-        #expect(try await run(["a": "[]"], items).status == 1)
-    }
-
     @Test func eachHasALineBelowTheFrame() async throws {
         let items = (0..<102).map { #"{"k":"\#($0 == 0 ? "é\\u001b[2J\\n\\u202e" : "\($0)")","v":7.5}"# }
         let arguments = ["--items=", "--key=/k", "--value=/v", "--once", "--alert", "hot: a/* > 5"]
@@ -133,26 +116,5 @@ import Testing
         let (report, status) = try await check(["a": Self.hot], "hot: a/* > 5", "b fails")
         #expect(status == 1 && report.contains("  fires for 4: a/u"), "\(report)")
         #expect(report.contains("  fires for 1: b\n"), "\(report)")
-    }
-
-    @Test func aSetIsJudgedByTheCheck() async throws {
-        #expect(try await check(["a": Self.hot, "b": "[]"], "all a/* > 0").status == 3)
-        #expect(try await check(["a": Self.hot, "b": "[]"], "any a/* > 8").status == 3)
-    }
-
-    /// More than a reader is told of at once.
-    @Test func ofManyItemsTheLastOneCounts() async throws {
-        let items = (0..<20_000).map { #"{"k":"\#($0)","v":\#($0 == 19_999 ? 7 : 1)}"# }
-        let (report, status) = try await check(["a": "[\(items.joined(separator: ","))]", "b": "[]"], "hot: a/* > 5")
-        #expect(status == 3 && report.contains("  fires for 1: a/19999\n"), "\(report.suffix(500))")
-    }
-
-    /// More alerts than are published at once.
-    @Test func allOfManyAlertsCount() async throws {
-        let items = "[\((0..<9_000).map { #"{"k":"\#($0)","v":7}"# }.joined(separator: ","))]"
-        let (report, status) = try await check(["a": items, "b": "[]"], "hot: a/* > 5")
-        #expect(status == 3 && report.contains("  fires for 9000: a/0, a/1, "), "\(report.suffix(500))")
-        let arguments = ["--items=", "--key=/k", "--value=/v", "--once", "--alert", "hot: a/* > 5"]
-        #expect(try await run(["a": items], arguments).output.last == "8900 more alerts fire")
     }
 }

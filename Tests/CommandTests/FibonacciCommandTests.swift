@@ -7,8 +7,6 @@ import Testing
 
 /// What `catwatch fibonacci` prints, its times left out: those are the machine's.
 @Suite(.limited) struct FibonacciCommandTests {
-    private struct Broken: Error {}
-
     private static func text(_ runs: [Int]) -> String {
         var bytes: [UInt8] = []
         FibonacciCommand.run(runs) { bytes.append(contentsOf: $0) }
@@ -78,32 +76,6 @@ import Testing
         // The same times as the totals have.
         let totals = lines.filter { $0.hasPrefix("total  ") }.map { $0.split(separator: " ")[1] }
         #expect(summary.dropFirst().map { $0.split(separator: " ")[1] } == totals)
-    }
-
-    @Test func textIsWrittenInPieces() {
-        var total = 0
-        var longest = 0
-        var pieces = 0
-        FibonacciCommand.run([3_000]) { bytes in
-            #expect(bytes.last == UInt8(ascii: "\n"))
-            total += bytes.count
-            longest = max(longest, bytes.count)
-            pieces += 1
-        }
-        // 3,001 lines of 4 + 2 + 627 bytes and their newlines.
-        #expect(total > 3_001 * 634 && total < 3_001 * 634 + 40)
-        #expect(longest < 128 << 10 && pieces > 20)
-    }
-
-    @Test func stopsWhereWritingFails() {
-        var pieces = 0
-        #expect(throws: Broken.self) {
-            try FibonacciCommand.run([3_000, 3_000]) { _ in
-                pieces += 1
-                if pieces == 3 { throw Broken() }
-            }
-        }
-        #expect(pieces == 3)
     }
 
     @Test func endsQuietlyWhenNobodyReads() throws {

@@ -110,32 +110,6 @@ import Testing
         }
     }
 
-    @Test func aFleetWhoseJournalIsSlowToOpenHasNothingTwice() async throws {
-        try await withLoop(virtual: true) { loop in
-            let machine = Self.machine(on: loop)
-            let agent = SimulatedProcess(on: machine, seed: 1)
-            let fleets = [SimulatedProcess(on: machine, seed: 90), SimulatedProcess(on: machine, seed: 91)]
-            let attach = ["--attach=/web1.sock", "--attach=/none.sock", "-o", "ndjson", "--journal=/fleet.db"]
-            async let one = agent.run(Self.watch(1))
-            try await loop.sleep(for: .seconds(1))
-            async let first = fleets[0].run(attach)
-            try await loop.sleep(for: .seconds(10))
-            fleets[0].crash()
-            machine.worker.time = { (before: .seconds(5), after: .zero) }
-            async let second = fleets[1].run(attach)
-            try await loop.sleep(for: .seconds(4))
-            machine.worker.time = nil
-            try await loop.sleep(for: .seconds(10))
-            agent.signal(SIGTERM)
-            fleets[1].signal(SIGTERM)
-            _ = try await (one, first, second)
-            let (lines, lost) = try Self.origins(machine.journal(at: "/fleet.db").runs.flatMap(\.lines))
-            #expect(lost.isEmpty && lines.count > 20)
-            #expect(Set(lines).count == lines.count, "some lines are there twice")
-            #expect(fleets[1].output.contains { $0.contains("waits for the journal") })
-        }
-    }
-
     @Test func anAgentBesideSourcesOfOnesOwn() async throws {
         try await withLoop(virtual: true) { loop in
             let machine = Self.machine(on: loop)

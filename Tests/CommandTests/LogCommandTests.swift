@@ -31,8 +31,7 @@ import Testing
     }
 
     private static func log(
-        _ arguments: [String], isTerminal: Bool = false, now: Int64 = 600, to folder: TemporaryFolder? = nil,
-        bar: JournalProgress? = nil
+        _ arguments: [String], isTerminal: Bool = false, now: Int64 = 600, to folder: TemporaryFolder? = nil
     ) throws -> Printed {
         guard case .log(let journal, let options) = try Command.parse(["log"] + arguments) else {
             throw UsageError("no log")
@@ -41,8 +40,7 @@ import Testing
         let output = try Descriptor.open(folder.path("out"), flags: O_WRONLY | O_CREAT)
         var printed = Printed()
         let command = LogCommand(
-            journal, options, now: Timestamp(seconds: now), to: output.number, isTerminal: isTerminal,
-            bar: bar
+            journal, options, now: Timestamp(seconds: now), to: output.number, isTerminal: isTerminal
         ) { printed.errors += $0 }
         printed.status = command.run()
         printed.text = String(decoding: try folder.read("out"), as: UTF8.self)
@@ -98,36 +96,6 @@ import Testing
         #expect(whole.types[6] == "gap")
     }
 
-    @Test func aFeedSaysHowTheSourcesAreWhereThatChanges() throws {
-        let journal = try journal(of: 1..<5)
-        try journal.add("one", from: 5, (5..<9).map { Lines.event($0) })
-        try journal.add("two", [Lines.event(20)])
-        let all = ["hello", "stats"] + Array(repeating: "fact", count: 4)
-        let printed = try Self.log(journal.path)
-        #expect(printed.types == all + all + ["hello", "stats", "fact"])
-        #expect(printed.numbers == Array(1...8) + [1])
-        #expect(try Self.log(journal.path, "--type", "fact").types.count { $0 == "fact" } == 9)
-    }
-
-    @Test func aFeedSaysWhatChangesWhileItIsRead() throws {
-        let journal = try journal(of: 1..<5)
-        let rows = try JournalRows(path: journal.path)
-        let all = LogFilter(from: nil, until: nil, types: [], sources: [], series: [])
-        var printer = LogPrinter(.ndjson, isTerminal: false, isReversed: false, filter: all)
-        var (pieces, next): ([Int], JournalPlace) = ([], .first)
-        for first in [5, 9] {
-            next =
-                try rows.rows(in: next...(.last)) { row throws(JournalFault) in
-                    try printer.add(row, of: rows)
-                    return true
-                }?.next ?? .last
-            // A line each, `hello` and `stats`.
-            printer.flush { bytes in pieces.append(bytes.count { $0 == 0x0A }) }
-            try journal.add("one", from: first, [Lines.event(first)])
-        }
-        #expect(pieces == [6, 3])
-    }
-
     @Test func aGapThatIsKeptIsNotToldTwice() throws {
         let journal = try journal(of: 1..<3)
         try journal.store.commit(
@@ -171,13 +139,6 @@ import Testing
         #expect(try Self.log(path.path, "--since", since).lines[0].contains(#""filtered":true"#))
     }
 
-    @Test func linesOfOtherTimesInBetweenAreLeftOut() throws {
-        let journal = try Lines()
-        try journal.add("one", [50, 1, 51, 50, 2, 52].map { Lines.event($0) })
-        #expect(try Self.log(journal.path, "--since", "1970-01-01T00:00:50Z").numbers == [1, 3, 4, 6])
-        #expect(try Self.log(journal.path, "--until", "1970-01-01T00:00:50Z").numbers == [2, 5])
-    }
-
     @Test(arguments: [0, 1, 3, 10, 11]) func theLimitIsTheNewestOnes(limit: Int) throws {
         let journal = try journal()
         let forwards = try Self.log(journal.path, "--limit", "\(limit)")
@@ -186,14 +147,6 @@ import Testing
         #expect(forwards.status == (limit == 0 ? 1 : 0))
         let backwards = try Self.log(journal.path, "--limit", "\(limit)", "--reverse")
         #expect(backwards.numbers == all.suffix(limit).reversed())
-    }
-
-    @Test func theLimitCountsWhatIsChosen() throws {
-        let journal = try Lines()
-        try journal.add("one", (1..<21).map { Lines.event($0, $0.isMultiple(of: 5) ? "dogs" : "fact") })
-        try journal.add("two", [Lines.event(30, "dogs"), Lines.event(31)])
-        #expect(try Self.log(journal.path, "--source", "dogs", "--limit", "3").numbers == [15, 20, 1])
-        #expect(try Self.log(journal.path, "--source", "dogs", "--limit", "3", "-r").numbers == [1, 20, 15])
     }
 
     @Test func theNewestFirstIsTheSameTheOtherWayRound() throws {
@@ -311,15 +264,6 @@ import Testing
         #expect(try Self.log(journal.path, "--summary", "--source", "none").status == 1)
     }
 
-    @Test func durationsThatNobodyWaitsForAreNumbersAllTheSame() throws {
-        let journal = try Lines()
-        try journal.add(
-            "one", [1e308, 1e308, 1e308, 1].enumerated().map { Lines.latency($0.offset, "dogs", ms: $0.element) })
-        let printed = try Self.log(journal.path, "--summary")
-        let cells = printed.lines[1].split(separator: " ").map(String.init)
-        #expect(cells.prefix(6) == ["dogs", "0", "4", "0", "1.000", "7.50e307"] && cells.last == "1.00e308")
-    }
-
     @Test func tooManySourcesShareARow() throws {
         let journal = try Lines()
         let count = JournalSummary.mostSources + 5
@@ -328,22 +272,6 @@ import Testing
         #expect(rows.count == JournalSummary.mostSources + 3)
         #expect(rows[2].split(separator: " ").prefix(2) == ["s1", "2"])
         #expect(rows[rows.count - 2].hasPrefix("(all others)") && rows[rows.count - 2].contains(" 5 "))
-    }
-
-    // MARK: How much is read
-
-    @Test(arguments: [[], ["--reverse"], ["--summary"]]) func theBarIsTakenAwayAtTheEnd(form: [String]) throws {
-        let journal = try journal(of: 1..<59)
-        let shown = try Descriptor.open(journal.folder.path("shown"), flags: O_WRONLY | O_CREAT)
-        let bar = JournalProgress(style: .ascii, columns: 40, to: shown.number, pause: .zero)
-        let printed = try Self.log([journal.path] + form, bar: bar)
-        #expect(printed.status == 0)
-        let text = String(decoding: try journal.folder.read("shown"), as: UTF8.self)
-        // Each drawing begins at the line's beginning, where the last one leaves the cursor.
-        let drawings = text.split(separator: "\r")
-        #expect(drawings.first?.contains("journal") == true && text.hasPrefix("\r") && text.hasSuffix("\r"), "\(text)")
-        let widest = drawings.dropLast().map(\.count).max()
-        #expect(drawings.last?.allSatisfy { $0 == " " } == true && drawings.last?.count == widest, "\(drawings)")
     }
 
     // MARK: Files that are none
@@ -369,20 +297,6 @@ import Testing
         #expect(try Self.log(folder.path).errors.hasSuffix("no journal: it is no ordinary file\n"))
     }
 
-    @Test func aLaterVersionIsSaid() throws {
-        let journal = try journal()
-        try journal.alter("PRAGMA user_version = 1000")
-        let printed = try Self.log(journal.path)
-        #expect(printed.status == 2 && printed.text == "")
-        #expect(printed.errors.contains("written by a later version of catwatch: its schema is 1000, and "))
-    }
-
-    @Test func aLinkIsFollowed() throws {
-        let journal = try journal()
-        symlink(journal.path, journal.folder.path("link"))
-        #expect(try Self.log(journal.folder.path("link")).numbers == Array(1...10))
-    }
-
     /// Does something as a user who may not write in a folder of root's: what is asked of files is asked for this thread's.
     private static func asSomebodyElse<Value>(_ body: () throws -> Value) rethrows -> Value {
         // The module of Glibc has it not. It is there: setfsuid(2).
@@ -390,21 +304,6 @@ import Testing
         _ = setUser(65_534)
         defer { _ = setUser(0) }
         return try body()
-    }
-
-    /// On a read-only file system, or in a folder of somebody else's.
-    @Test(.enabled(if: geteuid() == 0)) func aJournalAtRestIsReadWhereNothingCanBeWritten() throws {
-        let journal = try journal()
-        journal.store.close()
-        try journal.alter("PRAGMA journal_mode = WAL")
-        for name in ["journal-wal", "journal-shm"] { unlink(journal.folder.path(name)) }
-        chmod(journal.folder.path, 0o755)
-        chmod(journal.path, 0o644)
-        let output = try TemporaryFolder()
-        chmod(output.path, 0o777)
-        let printed = try Self.asSomebodyElse { try Self.log([journal.path], to: output) }
-        #expect(printed.numbers == Array(1...10) && printed.errors == "")
-        #expect(journal.folder.names == ["journal"])
     }
 
     /// Its newest lines are in the log beside it, and not to be left out without a word.
@@ -426,17 +325,6 @@ import Testing
         #expect(printed.status == 2 && printed.numbers == [])
         #expect(printed.errors.contains("its newest lines are in \(left.path("journal"))-wal"))
         #expect(try Self.log(left.path("journal")).numbers == Array(1...10))
-    }
-
-    @Test(.enabled(if: geteuid() == 0)) func whoseJournalItIsIsSaid() throws {
-        let journal = try journal()
-        chmod(journal.folder.path, 0o755)
-        chmod(journal.path, 0o600)
-        let output = try TemporaryFolder()
-        chmod(output.path, 0o777)
-        let printed = try Self.asSomebodyElse { try Self.log([journal.path], to: output) }
-        #expect(printed.status == 2)
-        #expect(printed.errors == "catwatch: \(journal.path): Permission denied; it is root's\n")
     }
 
     // MARK: Going on
@@ -536,19 +424,6 @@ import Testing
             #expect(try await reader.next(1) == [])
         }
         #expect(errors.hasPrefix("catwatch: the journal was moved or replaced, so this ends"))
-    }
-
-    @Test func followingBeginsWhereItIsToldTo() async throws {
-        let journal = try journal(of: 1..<21)
-        _ = try await Self.follow([journal.path, "--since", "1970-01-01T00:00:05Z"]) { reader in
-            let numbers = try await reader.next(16)
-            #expect(numbers == Array(5...20))
-        }
-        _ = try await Self.follow([journal.path, "--limit", "1"]) { reader in
-            #expect(try await reader.next(1) == [20])
-            try journal.add("one", from: 21, [Lines.event(1)])
-            #expect(try await reader.next(1) == [21])
-        }
     }
 
     @Test func pagesThatMakeNoSenseAreSaidBehindWhatCouldBeRead() throws {

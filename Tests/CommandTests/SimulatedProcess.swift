@@ -18,7 +18,7 @@ final class SimulatedMachine: @unchecked Sendable {  // touched on one loop only
     let transport: SimulatedTransport
     /// Does what threads do elsewhere, for all processes.
     let worker = SimulatedWorker()
-    fileprivate(set) var listeners: [String: SimulatedListener] = [:]
+    private var listeners: [String: SimulatedListener] = [:]
     /// The journals in the file system, by their paths.
     var journals: [String: MemoryLineStore] = [:]
 
@@ -102,8 +102,6 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
     private var socket: SimulatedListener?
     /// What it has opened, to be closed by its crash.
     private var connections: [Connection] = []
-    /// Whether it reaches nobody.
-    var isCutOff = false
     /// Whether it has crashed: what is left of it runs on to its end, cut off from the world.
     private(set) var isDead = false
     /// What is left of it once it has ended is nothing.
@@ -132,10 +130,6 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
         var logBytes: Int?
         /// Whether there are readers by HTTP.
         var servesEvents = false
-        /// The path of the socket that its service manager hands over.
-        var handedOver: String?
-        /// Where it serves by HTTP, on a loop that is not virtual.
-        var port: ListeningPort?
         var journal: (@Sendable (SimulatedProcess) -> (lines: any LineStore, history: any LineHistory))?
     }
 
@@ -255,9 +249,6 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
     /// Whether anything that it has opened is not closed.
     var holdsStreams: Bool { connections.contains { $0.stream?.isClosed == false } || socket?.holdsStreams == true }
 
-    /// Whether it listens to signals.
-    var hasBegun: Bool { handler != nil }
-
     /// Sends it a signal.
     func signal(_ number: Int32) { handler?(number) }
 
@@ -283,7 +274,7 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
     }
 
     private func connect(to path: String) throws(SystemError) -> SimulatedStream {
-        if isDead || isCutOff { throw SystemError(code: ECONNREFUSED, call: "connect", subject: path) }
+        if isDead { throw SystemError(code: ECONNREFUSED, call: "connect", subject: path) }
         let stream = try machine.connect(to: path)
         keep(stream, isOwn: true)
         return stream
@@ -312,14 +303,14 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
                 return nil
             },
             exit: { self.exited = $0 },
-            inheritSocket: { parts.handedOver.map { ListeningSocket(machine.listen(at: $0), at: nil) } },
+            inheritSocket: { nil },
             listen: { options in
                 guard let path = options[\.listen]?.path else { return nil }
                 let listener = machine.listen(at: path)
                 self.socket = listener
                 return ListeningSocket(listener, at: path)
             },
-            openPort: { _ in parts.port }, claimPort: { _ in nil },
+            openPort: { _ in nil }, claimPort: { _ in nil },
             openJournal: { path, _ in
                 parts.journal?(self) ?? (machine.journal(at: path), SQLiteHistory(path: path))
             },
