@@ -101,13 +101,4 @@ import Testing
         #expect(try journal(["log", "word"], [:], broken) == "word")
         #expect(throws: UsageError.self) { try journal(["log"], [:], broken) }
     }
-
-    /// A program's options are not a table's; what is set for all that is watched says nothing here, and need not be right.
-    @Test func variablesOfWatchingDoNotMatter() throws {
-        let command = try Command.parse(
-            ["log", "j"], environment: ["CATWATCH_EVERY": "x", "CATWATCH_LIMIT": "3", "CATWATCH_QUIET": "1"])
-        guard case .log(_, let options) = command else { throw UsageError("no log") }
-        #expect(options[\.limit] == nil && options.verbosity == .quiet)
-        #expect(SettingTable.options.first { $0.option.long == "limit" }?.option.environment == nil)
-    }
 }

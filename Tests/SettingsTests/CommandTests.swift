@@ -86,10 +86,6 @@ import Testing
         #expect(rest[\.logBytes] == 2_097_152)
     }
 
-    @Test func takesAPresetOnceHoweverOftenItIsNamed() throws {
-        #expect(try options("-p", "fact", "-p", "dogs", "-p", "fact")[\.presets] == [.fact, .dogs])
-    }
-
     @Test func aModeHasNinePermissionsAtMost() throws {
         for (text, mode) in [("0", 0), ("660", 0o660), ("0777", 0o777)] as [(String, UInt32)] {
             #expect(try options("--listen", "--listen-mode", text)[\.listenMode] == mode)
@@ -97,13 +93,6 @@ import Testing
         for text in ["1000", "8", "rw", "-1", ""] {
             #expect(fault(["--listen", "--listen-mode", text]) != nil, "\(text)")
         }
-    }
-
-    @Test func addsUpRepeatedURLsAndLetsTheLastOfOppositesWin() throws {
-        let options = try options("-u", "http://a/", "-u", "http://b/", "-e", "3", "-q", "-v")
-        #expect(options[\.urls].map(\.host) == ["a", "b"])
-        #expect(options[\.every] == .seconds(3))
-        #expect(options.verbosity == .verbose)
     }
 
     @Test func takesUnambiguousAbbreviationsAndClusters() throws {
@@ -124,23 +113,6 @@ import Testing
             let argument = Option.all[entry].argument == .none ? "" : "=x"
             #expect(try LongOptions.scan(["--\(given)\(argument)"]).occurrences.map(\.entry) == [entry])
         }
-    }
-
-    /// Pairs that are easily mistaken for each other, whichever of them there are.
-    @Test(arguments: [("only", "online", "onl"), ("alert", "alerts", "aler"), ("for", "format", "fo")], [false, true])
-    func aNameIsItselfWhateverOneLikeItThereIs(_ pair: (String, String, String), isReversed: Bool) throws {
-        let (name, other, short) = pair
-        var options = [name, other, "every"].map { Option(nil, .main, "", argument: "X", long: $0) }
-        if isReversed { options.reverse() }
-        for given in [name, other] {
-            for words in [["--\(given)=1"], ["--\(given)", "1"]] {
-                let found = try LongOptions.scan(words, for: options).occurrences
-                #expect(found.map { options[$0.entry].long } == [given] && found.map(\.argument) == ["1"])
-            }
-        }
-        let error = #expect(throws: UsageError.self) { try LongOptions.scan(["--\(short)=1"], for: options) }
-        let named = isReversed ? "--\(other), --\(name)" : "--\(name), --\(other)"
-        #expect(error?.message == "option '--\(short)' is ambiguous: \(named)")
     }
 
     @Test func findsOptionsBehindOperandsAndStopsAtTwoDashes() throws {
@@ -299,19 +271,6 @@ import Testing
     private static let replayFault =
         "the feed is the recording's; leave out --url, --preset, --demo, --attach, files and addresses"
 
-    @Test func aConfigurationThatIsCheckedLikeDataIsToldApart() throws {
-        let files = ["my.json": #"{"sources": [{"url": "http://h/"}]} // mine"#, "data.json": #"{"history": "2m"}"#]
-        func check(_ path: String) throws -> Command {
-            try Command.parse(
-                ["check", path],
-                load: { path in files[path ?? ""].map { ConfigText(name: path ?? "", bytes: Array($0.utf8)) } },
-                isThere: { files[$0] != nil })
-        }
-        let error = #expect(throws: UsageError.self) { try check("my.json") }
-        #expect(error?.message == "'my.json' is a configuration by what it says; write -c in front")
-        _ = try check("data.json")
-    }
-
     @Test func aPortAloneIsTakenFromAConfiguration() throws {
         let plan = try ConfigFixture.plan(#"{"http": 9400}"#)
         #expect(plan.options[\.http]?.description == "127.0.0.1:9400")
@@ -428,34 +387,6 @@ import Testing
         #expect(flagged[\.header].map(\.name) == ["C"])
     }
 
-    @Test(arguments: ["http://c/", "rooms.ndjson", "-"]) func wordsReplaceWhatTheEnvironmentSaysToWatch(word: String)
-        throws
-    {
-        func named(_ environment: [String: String], _ more: String...) throws -> Options {
-            let command = try Command.parse(
-                more + [word], environment: environment, isThere: { $0 == "rooms.ndjson" })
-            guard case .watch(let options) = command else { throw UsageError("no watch") }
-            return options
-        }
-        let alone = try named([:])
-        for environment in [
-            ["CATWATCH_URL": "http://a/x"], ["CATWATCH_PRESET": "breeds dogs"], ["CATWATCH_DEMO": "1"],
-            ["CATWATCH_ATTACH": "/x", "CATWATCH_NO_RECONNECT": "1"],
-            // What is replaced may be wrong.
-            ["CATWATCH_URL": "nonsense", "CATWATCH_DEMO": "maybe"],
-        ] {
-            #expect(try named(environment) == alone, "\(environment)")
-        }
-        // All else holds, and options add to words.
-        let other = try named(["CATWATCH_EVERY": "7s", "CATWATCH_URL": "http://a/x"], "--preset", "breeds")
-        #expect(
-            other[\.every] == .seconds(7) && other[\.presets] == [.breeds] && !other[\.urls].map(\.host).contains("a"))
-        #expect(throws: UsageError.self) { try named(["CATWATCH_EVERY": "soon"]) }
-        let check = try Command.parse(["check"], environment: ["CATWATCH_URL": "http://a/x"])
-        guard case .check(let options) = check else { throw UsageError("no check") }
-        #expect(options[\.urls].map(\.host) == ["a"])
-    }
-
     @Test func namesTheVariableThatIsWrongUnlessAFlagReplacesIt() throws {
         let wrong = fault([], ["CATWATCH_EVERY": "soon"])
         #expect(wrong?.option == "CATWATCH_EVERY")
@@ -478,30 +409,6 @@ import Testing
         for arguments in [["--once"], ["--once=ndjson", "-n", "3"]] {
             let once = try options(arguments, ["CATWATCH_LISTEN": "/x", "CATWATCH_OUTPUT": "view"])
             #expect(once[\.listen] == nil && once[\.http] == nil && once[\.history] == .seconds(300))
-        }
-    }
-
-    @Test func keepsOneWindowOfHistoryWhenTheIntervalIsLongerThanTheDefault() throws {
-        #expect(try options("-i", "5m").resolvedHistory == .seconds(300))
-        #expect(try options("-i", "5m", "--history", "5m").resolvedHistory == .seconds(300))
-    }
-
-    /// getopt's state is global: scans that are left in the middle must not disturb each other or the next.
-    @Test func parsesTheSameFromManyThreadsAtOnce() async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for index in 0..<200 {
-                group.addTask {
-                    if index.isMultiple(of: 3) {
-                        #expect(throws: UsageError.self) { try Command.parse(["-qvx", "-n", "1", "-u"]) }
-                    } else {
-                        let expected = try Command.parse(["-n", "\(index)", "--dem", "-qe", "3"])
-                        guard case .watch(let options) = expected else { throw Unexpected(command: expected) }
-                        #expect(options[\.count] == index)
-                        #expect(options[\.demo] && options[\.every] == .seconds(3) && options.verbosity == .quiet)
-                    }
-                }
-            }
-            try await group.waitForAll()
         }
     }
 }

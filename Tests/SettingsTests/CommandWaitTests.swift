@@ -68,17 +68,6 @@ import Testing
         #expect(fault?.message == "says nothing without wait")
     }
 
-    @Test func hasAHelpOfItsOwn() throws {
-        let help = try Command.parse(["wait", "--help"])
-        #expect(help == .help(.wait))
-        let lines = help.text?.split(separator: "\n") ?? []
-        #expect(lines.count <= 24 && lines.allSatisfy { $0.count <= 88 }, "\(help.text ?? "")")
-        for option in ["--for LINE", "--fail LINE", "--any", "--within DURATION", "--since TIME"] {
-            #expect(help.text?.contains(option) == true)
-        }
-        #expect(try Command.parse(["log", "--help"]).text?.contains("--since TIME") == true)
-    }
-
     @Test(arguments: [
         (["http://h/x", "http://h/y"], "> 1", "there are 2 sources; write one of them in front, or *: 'x' or 'y'"),
         (["http://h/rooms"], "room/a > 1", "there is no source 'room'; did you mean 'rooms'?"),
@@ -90,19 +79,5 @@ import Testing
         let plan = try WatchPlan(options, environment: [:])
         let fault = #expect(throws: UsageError.self) { try plan.check(options[\.waitFor]) }
         #expect(fault?.message == "'\(line)': \(message)")
-    }
-
-    @Test(arguments: ["x > 1", "* > 1", "catwatch fails", "\"latency:x\" max > 1", "x/\"a:b\" > 1", "any x > 1"])
-    func takesSourcesThatAreThere(_ line: String) throws {
-        guard case .wait(let options) = try Command.parse(["wait", "--for", line, "http://h/x", "http://h/y"]) else {
-            return
-        }
-        try WatchPlan(options, environment: [:]).check(options[\.waitFor])
-    }
-
-    /// An agent that is attached to says later what its sources are.
-    @Test func doesNotKnowTheSourcesOfAnAgent() throws {
-        guard case .wait(let options) = try Command.parse(["wait", "--attach=/s", "--for", "y > 1"]) else { return }
-        try WatchPlan(options, environment: [:]).check(options[\.waitFor])
     }
 }

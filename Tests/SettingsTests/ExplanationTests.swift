@@ -37,14 +37,6 @@ import Testing
         #expect(line("output", lines) == nil)
     }
 
-    @Test func tellsNothingOfWhatSaysNothingAtAnAgentsAddress() throws {
-        let lines = try explain(
-            #"{"timeout":"3s","sources":[{"kind":"feed","name":"a","url":"unix:/s"},{"kind":"feed","name":"b","url":"http://h/"}]}"#
-        )
-        #expect(line("sources[0].timeout", lines) == nil)
-        #expect(line("sources[1].timeout", lines)?.hasPrefix(#"sources[1].timeout = "3s""#) == true)
-    }
-
     @Test func tellsWhatASourceHasFromItsPresetAndFromWhoElse() throws {
         let lines = try explain(
             #"{"every":"7s","sources":[{"preset":"fact","value":"/x"},{"url":"http://h/a"},{"url":"http://h/b","every":1}]}"#
@@ -64,37 +56,6 @@ import Testing
         #expect(line("sources[2].every", lines)?.hasPrefix(#"sources[2].every = "1s" from test.jsonc:1:106; "#) == true)
         #expect(line("sources[1].name", lines) == #"sources[1].name = "a" from the defaults"#)
         #expect(line("sources[2].url", lines) == #"sources[2].url = "http://h/b" from test.jsonc:1:85"#)
-    }
-
-    @Test func anOptionWinsOverThePresetOfTheCommandLine() throws {
-        let lines = try explain(nil, ["-p", "fact", "-e", "6s"], environment: ["CATWATCH_VALUE": "/v"])
-        #expect(
-            line("sources[0].every", lines)
-                == #"sources[0].every = "6s" from --every; over "2s" from the preset fact; over "2s" from the defaults"#
-        )
-        #expect(
-            line("sources[0].value", lines)
-                == #"sources[0].value = "/v" from CATWATCH_VALUE; over "/length" from the preset fact"#)
-        #expect(line("url", try explain(nil, ["-u", "http://h/"])) == #"url = ["http://h/"] from --url"#)
-        #expect(line("demo", try explain(nil, ["--demo"])) == "demo = true from --demo")
-        #expect(line("demo", try explain(#"{"demo":true}"#, environment: ["CATWATCH_DEMO": "0"])) == nil)
-    }
-
-    /// A variable that is wrong matters to nobody when an option replaces it, and is not shown.
-    @Test func aWrongVariableThatIsReplacedIsLeftOut() throws {
-        let lines = try explain(nil, ["-i", "5s"], environment: ["CATWATCH_INTERVAL": "soon"])
-        #expect(line("interval", lines) == #"interval = "5s" from --interval; over "10s" from the defaults"#)
-    }
-
-    @Test func ofWhatExcludesEachOtherTheNearestHolds() throws {
-        let verbose = try explain(#"{"verbose":true}"#, ["-q"])
-        #expect(line("verbose", verbose) == nil && line("quiet", verbose) == "quiet = true from --quiet")
-        let both = try explain(nil, ["-q", "-v"], environment: ["CATWATCH_QUIET": "1"])
-        #expect(line("quiet", both) == nil && line("verbose", both) == "verbose = true from --verbose")
-        let bearer = try explain(
-            #"{"bearer_file":"/nonexistent"}"#, ["--bearer-env", "TOKEN"], environment: ["TOKEN": "hunter2"])
-        #expect(line("bearer_file", bearer) == nil)
-        #expect(line("bearer_env", bearer) == #"bearer_env = "TOKEN" from --bearer-env"#)
     }
 
     @Test func tellsNoSecretAndMakesForeignTextVisible() throws {

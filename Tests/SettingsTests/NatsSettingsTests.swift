@@ -106,22 +106,11 @@ import Testing
         }
     }
 
-    @Test func noHostsNameMakesOneThatNoFleetReads() {
-        for host in ReservedNames.all.sorted() + ["", "ä"] {
-            let name = AgentName.of(host: host)
-            #expect(AgentName.isValid(name) && !ReservedNames.all.contains(name), "\(host)")
-        }
-    }
-
     @Test(arguments: [
         ("web1", "web1"), ("web1.example.org", "web1-example-org"), ("", "host"), ("agent", "host-agent"),
         ("a ä", "a--"), (String(repeating: "x", count: 70), String(repeating: "x", count: 63)),
     ])
     func aHostsNameMakesAnAgents(_ host: String, _ name: String) { #expect(AgentName.of(host: host) == name) }
-
-    @Test func aNameAloneSaysNothing() {
-        #expect(throws: UsageError.self) { try Self.options(["--agent-name", "a"]) }
-    }
 
     @Test(
         arguments: [
@@ -145,11 +134,6 @@ import Testing
         } throws: {
             "\($0)".contains("c.jsonc:1:10")
         }
-    }
-
-    @Test func aFeedThatIsPassedOnMayBePublished() throws {
-        let plan = try WatchPlan(Self.options(["--attach=/a", "--nats", "nats://a"]), environment: [:])
-        #expect(plan.options.isRelay)
     }
 
     @Test func aFileThatIsNotThereIsFoundAtTheStart() throws {

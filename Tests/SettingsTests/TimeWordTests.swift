@@ -46,18 +46,6 @@ import Testing
         #expect(try Self.time("yesterday 00:10", hoursAhead: 16) == "2026-11-21T08:10:00.000000Z")
     }
 
-    /// Clocks went back by an hour between midnight and now.
-    @Test func aDayBeginsByTheOffsetThatHeldThen() throws {
-        let step = Self.now - .seconds(3_600)
-        let today = try TimeWord("today").time(now: Self.now) { $0 < step ? 7_200 : 3_600 }
-        #expect(today == Timestamp(seconds: 1_795_305_600 - 7_200))
-        // Shown once, before clocks went back, though the offset at that time by UTC is the later one.
-        let evening = try TimeWord("2026-11-22 06:30").time(now: Self.now) {
-            $0 < Timestamp(seconds: 1_795_305_600 + 6 * 3_600) ? 7_200 : 3_600
-        }
-        #expect(evening == Timestamp(seconds: 1_795_305_600 + 4 * 3_600 + 1_800))
-    }
-
     @Test func beforeTheEpochDaysBeginAsWell() throws {
         let now = Timestamp(seconds: -1)
         #expect(try TimeWord("today").time(now: now) { _ in 0 } == Timestamp(seconds: -86_400))
@@ -72,16 +60,5 @@ import Testing
     ])
     func refusesTheRest(text: String) {
         #expect(throws: UsageError.self) { try TimeWord(text) }
-    }
-
-    @Test func saysWhatToWrite() {
-        do throws(UsageError) {
-            _ = try TimeWord("\u{1b}x")
-        } catch {
-            #expect(
-                error.message
-                    == "'␛x' is no time; write 08:00, 'yesterday 08:00', '2026-11-22 08:00', 2026-11-22, "
-                    + "2026-11-22T08:00:00Z, -1h, '1h ago', today, yesterday or now")
-        }
     }
 }

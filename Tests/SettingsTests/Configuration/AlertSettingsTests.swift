@@ -187,24 +187,6 @@ import Testing
         for (fault, begin) in zip(faults, expected) { #expect(fault.hasPrefix(begin), "\(fault)") }
     }
 
-    @Test func takesWhatIsJustWithinItsBounds() {
-        let (name, note) = (Self.long.dropLast(), Self.note.dropLast())
-        let lines = "[\((0..<100).map { "\"s\($0) > 1\"" }.joined(separator: ","))]"
-        #expect(
-            Self.faults(
-                "{\"name\": \"\(name)\", \"when\": \(lines), \"note\": \"\(note)\", \"remind\": \"365d\"}") == [])
-    }
-
-    @Test func isAnArray() {
-        for (text, kind) in [("{}", "an object"), (#""> 5""#, "a string"), ("true", "true")] {
-            #expect(
-                ConfigFixture.faults("{\"alerts\": \(text)}")
-                    == ["1:12: alerts: is \(kind) where an array should be"])
-        }
-        #expect(ConfigFixture.faults(#"{"alert": ["> 5"]}"#) == ["1:2: alert: is no known key; did you mean 'alerts'?"])
-        #expect(ConfigFixture.faults(#"{"alerts": []}"#) == [])
-    }
-
     @Test func thereAreAtMostSoManyConditions() throws {
         func object(_ name: Int, _ count: Int) -> String {
             let lines = (0..<count).map { _ in "\"> 1\"" }.joined(separator: ",")
@@ -234,12 +216,6 @@ import Testing
         #expect(alone.alerts.map(\.name) == ["> 5"])
     }
 
-    @Test func noVariableAndNoKeySetsTheOption() throws {
-        let plan = try ConfigFixture.plan(nil, ["http://h/x"], environment: ["CATWATCH_ALERT": "> 5"])
-        #expect(plan.alerts.isEmpty)
-        #expect(Option.all.first { $0.long == "alert" }?.environment == nil)
-    }
-
     @Test func aNameIsGivenOnce() {
         #expect(
             Self.refusals(#""hot: rooms > 5""#, ["--alert", "hot: rooms > 6"]) == [
@@ -249,19 +225,6 @@ import Testing
             Self.refusals("", ["--alert", "hot: rooms > 5", "--alert", "hot: fact > 5"]) == [
                 "--alert: 'hot: fact > 5': 'hot' is the name of another alert already: 'hot: rooms > 5' from --alert"
             ])
-    }
-
-    @Test func aFaultOfTheCommandLineNamesTheOption() {
-        #expect(
-            Self.refusals("", ["--alert", "rooms >"]) == [
-                "--alert: a value is missing to compare with\n  rooms >\n         ^"
-            ])
-    }
-
-    @Test(arguments: [["wait", "--for", "> 1"], ["log", "/j"], ["nats"], ["fibonacci", "5"]])
-    func concernsWatchingAlone(_ words: [String]) {
-        let fault = #expect(throws: UsageError.self) { try Command.parse(words + ["--alert", "> 5"]) }
-        #expect(fault?.option == "--alert" && fault?.message == "says nothing to catwatch \(words[0])")
     }
 
     @Test func areComputedWhereTheSourcesAre() throws {
@@ -286,22 +249,6 @@ import Testing
         #expect(try Self.plan(#""> 5""#, ["--replay=-"], sources: #""every":1"#).alerts.isEmpty)
     }
 
-    @Test func goWithTheSourcesOfTheirFile() throws {
-        #expect(try Self.plan(#""rooms > 5""#, ["http://h/y", "--alert", "y > 5"]).alerts.map(\.name) == ["y > 5"])
-        #expect(try Self.plan(#""> 5""#, ["http://h/y"], sources: #""url":"http://h/x""#).alerts.isEmpty)
-        #expect(try Self.plan(#""y > 5""#, ["http://h/y"], sources: #""every":1"#).alerts.count == 1)
-        #expect(
-            try Self.plan(#""rooms > 5""#, environment: ["CATWATCH_URL": "http://h/y"]).alerts.isEmpty)
-    }
-
-    @Test func doNotConcernWhoWaits() throws {
-        let command = try Command.parse(["wait", "--for", "rooms > 1"]) { _ in
-            ConfigFixture.text("{\(Self.rooms),\"alerts\":[\"none > 5\"]}")
-        }
-        guard case .wait(let options) = command else { throw UsageError("no wait") }
-        #expect(try WatchPlan(options, environment: [:]).alerts.isEmpty)
-    }
-
     // MARK: Subjects
 
     @Test func theirSubjectsAreThere() {
@@ -324,15 +271,6 @@ import Testing
         #expect(Self.refusals(#""> 5""#, sources: #""url":"http://h/x""#) == [])
         // Which sources agents have their lines say.
         #expect(Self.refusals(#""> 5","x > 5","agent x fails""#, sources: #""attach":["/x","/y"]"#) == [])
-    }
-
-    @Test func onlyTheFirstSuggestionsAreMade() {
-        let lines = (0..<12).map { "\"a\($0): room > 5\"" }.joined(separator: ",\n")
-        let faults = Self.refusals(lines)
-        #expect(faults.count == 12)
-        for (index, fault) in faults.enumerated() {
-            #expect(fault.hasSuffix("there is no source 'room'\(index < 10 ? "; did you mean 'rooms'?" : "")"))
-        }
     }
 
     @Test func aFaultyReloadChangesNothing() throws {
@@ -375,78 +313,6 @@ import Testing
             #"    "rooms > 7","#, #"    {"name": "never", "when": "rooms fails", "remind": false},"#,
             #"    {"name": "day", "when": "rooms fails"},"#,
         ] { #expect(text.contains("\(line)\n"), "\(text)") }
-        #expect(try SchemaValidator.own.get().accepts(text))
         #expect(try !ConfigFixture.plan("{\(Self.rooms)}").effectiveText().contains("alerts"))
-    }
-
-    @Test func eachIsExplainedInALine() throws {
-        let plan = try Self.plan(
-            #"""
-            "hot: rooms > 5",
-            {"name": "b", "when": "rooms fails", "severity": "info"}
-            """#, ["--alert", "fact > 5"])
-        let lines = try plan.explanation().split(separator: "\n").filter { $0.hasPrefix("alerts[") }
-        #expect(
-            lines == [
-                #"alerts[0] = "hot: rooms > 5" from test.jsonc:3:1"#,
-                #"alerts[1] = {"name": "b", "when": "rooms fails", "severity": "info"} from test.jsonc:4:1"#,
-                #"alerts[2] = "fact > 5" from --alert"#,
-            ])
-    }
-
-    @Test func eachIsSummedUpWithItsSources() throws {
-        let sources = (0..<5).map { "{\"name\":\"s\($0)\",\"url\":\"http://h/\($0)\"}" }.joined(separator: ",")
-        let plan = try Self.plan(
-            #"""
-            "hot: s0/kitchen > 1000 for 2m", "s1 > 5", "*/a > 1", "s* fails", "*3 fails", "none* > 5",
-            "catwatch count > 1", "\"latency:s2\" > 5",
-            {"name": "two", "when": ["s3 fails", "s1 fails", "s3 silent 1m"]},
-            """#, sources: "\"sources\":[\(sources)]")
-        #expect(
-            plan.alertSummaries == [
-                "alert hot: s0/kitchen > 1000 for 2m: s0", "alert s1 > 5: s1", "alert */a > 1: s0, s1, s2, …",
-                "alert s* fails: s0, s1, s2, …", "alert *3 fails: s3", "alert none* > 5: no source",
-                "alert catwatch count > 1: catwatch", "alert \"latency:s2\" > 5: s2",
-                "alert two: s3 fails; s1 fails; s3 silent 1m: s3, s1",
-            ])
-        #expect(try Self.plan(#""> 5""#, sources: #""url":"http://h/x""#).alertSummaries == ["alert > 5: x"])
-        let three = (0..<3).map { "{\"name\":\"s\($0)\",\"url\":\"http://h/\($0)\"}" }.joined(separator: ",")
-        #expect(
-            try Self.plan(#""* > 5""#, sources: "\"sources\":[\(three)]").alertSummaries == ["alert * > 5: s0, s1, s2"])
-        #expect(try Self.plan("").alertSummaries.isEmpty)
-        let long = String(repeating: "x", count: 400)
-        let cut = try Self.plan("{\"name\":\"\(long)\",\"when\":\"rooms > 5\"}").alertSummaries
-        #expect(cut == ["alert \(String(repeating: "x", count: 100))…: rooms > 5: rooms"])
-    }
-
-    @Test func ofAFleetTheyNameTheAgents() throws {
-        let sources = #"""
-            "sources":[{"kind":"feed","name":"web1","url":"unix:/1"},{"kind":"feed","name":"db","url":"unix:/2"},
-            {"name":"fact","url":"http://h/f"}]
-            """#
-        let plan = try Self.plan(
-            #""web1.rooms > 5", "agent db silent 1m", "agent w* fails", "fact > 5", "> 5", "*.rooms/a > 5""#,
-            sources: sources)
-        #expect(
-            plan.alertSummaries == [
-                "alert web1.rooms > 5: web1", "alert agent db silent 1m: db", "alert agent w* fails: web1",
-                "alert fact > 5: fact", "alert > 5: fact, web1, db", "alert *.rooms/a > 5: fact, web1, db",
-            ])
-        let many = try Self.plan(
-            #""web1.rooms > 5""#,
-            sources: #""sources":[{"kind":"feed","name":"all","url":"nats://h"}]"#)
-        #expect(many.alertSummaries == ["alert web1.rooms > 5: all"])
-    }
-
-    /// Many patterns and many sources must not take the product of their numbers.
-    @Test func comparesOnlySoManyNames() throws {
-        let sources = (0..<1_000).map { "{\"name\":\"s\($0)\",\"url\":\"http://h/\($0)\"}" }.joined(separator: ",")
-        let lines = (0..<400).map { "\"x\($0)* > 5\"," }.joined() + #""s9* > 5""#
-        let summaries = try Self.plan(lines, sources: "\"sources\":[\(sources)]").alertSummaries
-        #expect(summaries[0] == "alert x0* > 5: no source" && summaries[400] == "alert s9* > 5: …")
-    }
-
-    @Test func aFileOfAlertsCanBeReloaded() throws {
-        #expect(try ConfigFixture.plan(#"{"alerts":["> 5"]}"#, [], environment: ["NOTIFY_SOCKET": ""]).canReload)
     }
 }

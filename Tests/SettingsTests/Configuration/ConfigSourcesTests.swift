@@ -16,41 +16,6 @@ import Testing
         #expect(try ConfigFixture.sources(ConfigFixture.example(name)) == ConfigFixture.sources(nil, ["-p", name]))
     }
 
-    @Test func theExampleOfAQIIsThePresetWithAURL() throws {
-        let preset = try ConfigFixture.sources(nil, ["-p", "aqi", "-u", "wss://aqi.example.org/feed"])
-        #expect(try ConfigFixture.sources(ConfigFixture.example("aqi")) == preset)
-        guard case .webSocket(let source) = try #require(preset.first) else { throw UsageError("no WebSocket") }
-        #expect(
-            source.description == SourceDescription(name: "aqi", unit: "AQI", bands: ConfigScale.builtIn["cpcb"]?.scale)
-        )
-        #expect(source.extraction.items == .root)
-        #expect(source.extraction.key == .at(pointer("/city")))
-        #expect(source.extraction.value == .at(pointer("/aqi")))
-        #expect(source.extraction.text == .nowhere)
-        #expect(source.request.url == "wss://aqi.example.org/feed")
-    }
-
-    @Test func everyPresetIsReadAndIsASourceOfAConfiguration() throws {
-        for preset in Preset.single {
-            #expect(
-                ConfigFixture.faults(#"{"sources": [\#(preset.tree.line)]}"#)
-                    == (preset == .aqi ? ["1:14: sources[0]: needs url"] : []),
-                "\(preset)")
-        }
-        let sizes = Preset.single.map { preset in
-            SettingTable.ofSources.count { preset.values.isSaid($0.setting) }
-        }
-        #expect(sizes == [5, 11, 12, 10, 8, 6])
-        #expect(ConfigScale.builtIn["cpcb"]?.bands.count == 6)
-        for kind in SourceKind.allCases {
-            let values = SettingValues.initial(for: kind)
-            for (setting, source) in SettingTable.ofSources {
-                let entry = values.entry(of: setting)
-                #expect(entry == nil || source.kinds.contains(kind) && entry?.origin == .initial, "\(setting.name)")
-            }
-        }
-    }
-
     @Test func theDefaultsAreTheInputsOwn() throws {
         let request = HTTPRequest(url: "http://h/")
         let http = SettingValues.initial(for: .http)
@@ -137,14 +102,6 @@ import Testing
         #expect(error?.description.contains("hunter2") == false)
     }
 
-    @Test func optionsOverrideAPresetOfTheCommandLine() throws {
-        let sources = try ConfigFixture.sources(
-            nil, ["-p", "fact", "--every", "5s", "--value", "/x", "--timeout", "1s"])
-        guard case .http(let fact) = sources[0] else { throw UsageError("no http") }
-        #expect(fact.every == .seconds(5) && fact.extraction.value == .at(pointer("/x")))
-        #expect(fact.extraction.text == .at(pointer("/fact")) && fact.request.timeout == .seconds(1))
-    }
-
     @Test func aSourcesOwnKeysWinOverOptions() throws {
         let text =
             #"{"every":"7s","timeout":"8s","sources":[{"url":"http://h/a","every":"3s"},{"url":"http://h/b"},{"preset":"fact"}]}"#
@@ -213,18 +170,6 @@ import Testing
         )
     }
 
-    @Test func watchesFactsWhenNothingIsNamed() throws {
-        for text in [nil, "{}", #"{"interval":5}"#] {
-            let sources = try ConfigFixture.sources(text)
-            #expect(sources.compactMap(\.request?.url) == ["https://catfact.ninja/fact"])
-        }
-        let sources = try ConfigFixture.sources(
-            nil, ["--demo", "-u", "http://h/fact"], demoOrigin: "http://127.0.0.1:1")
-        #expect(sources.map(\.description.name) == ["fact", "fact-2"])
-        #expect(sources.map(\.description.type) == ["fact", "fact-2"])
-        #expect(sources.compactMap(\.request?.url) == ["http://127.0.0.1:1/fact", "http://h/fact"])
-    }
-
     @Test func aURLTellsItsKindAndName() throws {
         let sources = try ConfigFixture.sources(
             nil,
@@ -236,22 +181,6 @@ import Testing
         let extraction = Extraction(items: .root, key: .position, number: .lenient)
         #expect([socket.extraction, http.extraction, stdin.extraction] == [extraction, extraction, extraction])
         #expect(http.request.credentials == .init(name: "me", password: "pw") && http.request.url == "https://h/a")
-    }
-
-    @Test func anEarlierDerivedNameGivesWayToAChosenOne() throws {
-        let text = #"{"sources":[{"url":"http://h/a"},{"url":"http://g/a"},{"url":"http://h/b","name":"a"}]}"#
-        #expect(try ConfigFixture.sources(text).map(\.description.name) == ["a-2", "a-3", "a"])
-    }
-
-    @Test func aPresetIsOverriddenKeyByKey() throws {
-        let text = #"{"sources":[{"preset":"breeds","name":"cats","batch":10,"page_parameter":"page","once":true}]}"#
-        guard case .pages(let pages) = try ConfigFixture.sources(text)[0] else { throw UsageError("no pages") }
-        #expect(pages.description == SourceDescription(name: "cats", type: "breed", rhythm: .once))
-        #expect(pages.paging == .counted(parameter: "page", first: 1) && pages.batch == 10 && pages.every == nil)
-        #expect(pages.request.url == "https://catfact.ninja/breeds")
-        let others = #"{"sources":[{"preset":"breeds","page_parameter":"page","first_page":3,"every":"5m"}]}"#
-        guard case .pages(let pages) = try ConfigFixture.sources(others)[0] else { throw UsageError("no pages") }
-        #expect(pages.paging == .counted(parameter: "page", first: 3) && pages.every == .seconds(300))
     }
 
     /// What lets a view tell what is late from what is not due yet.
@@ -274,21 +203,6 @@ import Testing
         for (name, rhythm) in [("file", Rhythm.once), ("pipe", .stream)] {
             let text = #"{"sources":[{"kind":"file","path":"\#(folder.path(name))"}]}"#
             #expect(try ConfigFixture.sources(text).map(\.description.rhythm) == [rhythm])
-        }
-    }
-
-    @Test func bandsMayBeDefinedAfterTheSourcesOrWithin() throws {
-        let scale =
-            ##"{"unit":"m","higher_is_better":true,"bands":[{"name":"a","letter":"A","color":"#FF0000","up_to":-1.5},{"name":"b","letter":"B","color":"#00ff00"}]}"##
-        for text in [
-            #"{"sources":[{"url":"http://h/a","bands":"s","unit":"km"}],"bands":{"s":\#(scale)}}"#,
-            #"{"sources":[{"url":"http://h/a","bands":\#(scale),"unit":"km"}]}"#,
-        ] {
-            let description = try ConfigFixture.sources(text)[0].description
-            #expect(description.unit == "km")
-            #expect(description.bands?.higherIsBetter == true)
-            #expect(description.bands?.bands.map(\.upTo) == [-1.5, nil])
-            #expect(description.bands?.bands[0].color == Band.Color(red: 255, green: 0, blue: 0))
         }
     }
 }

@@ -300,13 +300,6 @@ import Testing
         #expect(ConfigFixture.faults(Self.source(#""headers":{"X-Keyboard":"de"}"#)) == [])
     }
 
-    @Test func takesAScaleOnceOnly() {
-        let scale = "{\"bands\":[\(Self.good)]}"
-        #expect(
-            ConfigFixture.faults("{\"bands\":{\"s\":\(scale),\"s\":\(scale)}}")
-                == ["1:71: bands.s: is given twice; leave one out"])
-    }
-
     @Test(arguments: ["\u{301}", "\u{fe0f}", "\u{e000}", "\u{20dd}", "\u{202e}", "\u{903}"])
     func aBandsLetterIsSeenByItself(_ letter: String) {
         let faults = ConfigFixture.faults(
@@ -323,21 +316,6 @@ import Testing
                 #"1:33: bands.s.bands[0].name: 'very \u{202e}poor' holds a character that cannot be seen"#
             ])
         #expect(faults("sehr schlecht ☔\u{fe0f}") == [])
-    }
-
-    @Test func theKnownScalesAreNamedOnce() {
-        let scale = "{\"bands\":[\(Self.good)]}"
-        let bands = #"{"":\#(scale),"cpcb":\#(scale),"s":\#(scale)}"#
-        let faults = ConfigFixture.faults(
-            #"{"bands":\#(bands),"sources":[{"url":"http://h/","bands":"zzzzz"}]}"#)
-        #expect(faults.count == 3, "\(faults)")
-        #expect(faults.last?.hasSuffix("'zzzzz' is no scale; there is s, cpcb") == true)
-    }
-
-    @Test func refusesABuiltInScalesName() {
-        #expect(
-            ConfigFixture.faults("{\"bands\":{\"cpcb\":{\"bands\":[\(Self.good)]}}}")
-                == ["1:11: bands.cpcb: is a built-in scale; choose another name"])
     }
 
     @Test func tellsEverythingAtOnceUpToALimit() {

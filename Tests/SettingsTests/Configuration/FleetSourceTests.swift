@@ -93,16 +93,6 @@ import Testing
         #expect(error.map { "\($0)".contains("sesame") } == false)
     }
 
-    /// Of two things that are wrong with one key, the nearer one.
-    @Test(arguments: [
-        (#""url":"unix:/x","retry_most":"2s""#, "retry_most: says nothing to sources of kind feed"),
-        (#""url":"ws://h/","stream":"S""#, "url: sources of kind feed need unix"),
-    ])
-    func saysOnceWhatIsWrong(_ keys: String, _ message: String) throws {
-        let error = #expect(throws: UsageError.self) { try feeds(#"{"sources": [{"kind":"feed",\#(keys)}]}"#) }
-        #expect(error?.lines.count == 1 && error?.lines.first?.contains(message) == true, "\(error?.lines ?? [])")
-    }
-
     /// Also of one that is passed on, which is no source.
     @Test(arguments: [
         (["-a=http://h:1/?key=sesame"], "--attach: an agent's feed is asked for without a query"),

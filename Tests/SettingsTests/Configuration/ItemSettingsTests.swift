@@ -53,15 +53,6 @@ import Testing
         #expect(found.count == 1 && found[0].contains("sources[0].\(place)") && found[0].contains(text), "\(found)")
     }
 
-    @Test func optionsThatSayNothingAreRefused() {
-        for arguments in [
-            ["http://h/", "--only=a"], ["http://h/", "--only="], ["http://h/", "--items", "", "--only=a"],
-        ] {
-            #expect(throws: UsageError.self) { try ConfigFixture.sources(nil, arguments) }
-        }
-        #expect(ConfigFixture.faults(#"{"sources":[{"url":"ws://h/","items":"","item_count":true}]}"#).count == 1)
-    }
-
     @Test func patternsAreBounded() {
         func list(_ count: Int) -> String { "[" + (0..<count).map { "\"\($0)*\"" }.joined(separator: ",") + "]" }
         #expect(faults(#""items":"","key":"/id","only":\#(list(1_000))"#) == [])

@@ -116,20 +116,4 @@ import Testing
         #expect(many.allSatisfy { $0.letter.utf8.count <= BandScale.longestLetter })
         #expect(ConfigScale(states: []) == nil)
     }
-
-    @Test func giveWayToBandsThatAreGiven() throws {
-        let source = try source(#"{"sources":[{"url":"http://h/","value":"/s","states":["a","b"],"bands":"cpcb"}]}"#)
-        #expect(source.description.bands == ConfigScale.builtIn["cpcb"]?.scale && source.description.unit == "AQI")
-        #expect(source.extraction.states == ["a", "b"])
-    }
-
-    @Test func noValueIsAWordOfTheCommandLine() throws {
-        let source = try source(nil, ["--value", "none", "--text", "none", "http://h/"])
-        #expect(source.extraction.value == .nowhere && source.extraction.text == .nowhere)
-        #expect(
-            try ConfigFixture.plan(nil, ["--value", "none", "http://h/"]).effectiveText().contains(#""value": null"#))
-        #expect(
-            ConfigFixture.faults(#"{"sources":[{"url":"http://h/","value":"none"}]}"#)
-                == ["1:40: sources[0].value: 'none' is no JSON Pointer; it begins with a slash: '/length'"])
-    }
 }

@@ -30,7 +30,6 @@ import Testing
         let plan = try ConfigFixture.plan(ConfigFixture.example(name))
         let text = try plan.effectiveText()
         #expect(ConfigFixture.faults(text) == [])
-        #expect(try SchemaValidator.own.get().accepts(text))
         if name != "catwatch" {  // whose header's value is not shown
             #expect(try ConfigFixture.sources(text) == plan.sources(demoOrigin: nil))
         }
@@ -89,105 +88,6 @@ import Testing
             #"{"listen":true,"listen_mode":"660","max_readers":5,"reader_timeout":"5s","connect":["unix:/x"],"output_file":"f"}"#
         )
         #expect(outputs.restartKeys(comparedTo: old) == [])
-    }
-
-    /// A plan of a command line, of real files.
-    private static func plan(_ arguments: [String], environment: [String: String] = [:]) throws -> WatchPlan {
-        let command = try Command.parse(arguments, environment: environment) { path throws(UsageError) in
-            try ConfigFile.find(named: path, environment: environment)
-        } isThere: {
-            access($0, F_OK) == 0
-        }
-        guard case .watch(let options) = command else { throw UsageError("no watch") }
-        return try WatchPlan(options, environment: environment, arguments: arguments)
-    }
-
-    @Test func aDashIsNoFileThatMustBeThereToBePlayedBack() throws {
-        #expect(try Self.plan(["-c", "/dev/null", "--replay=-"]).options[\.replay] == "-")
-        let fault = #expect(throws: UsageError.self) { try Self.plan(["-c", "/dev/null", "--replay=/none"]) }
-        #expect(fault?.option == "--replay")
-    }
-
-    @Test func aFileThatIsGoneKeepsNothingFromBeingReloaded() throws {
-        let folder = try TemporaryFolder()
-        for name in ["a", "b"] { try folder.write("1\n", to: name) }
-        func configure(_ paths: String...) throws {
-            let sources = paths.map { "{\"path\":\"\(folder.path($0))\"}" }.joined(separator: ",")
-            try folder.write("{\"sources\":[\(sources)]}", to: "config.jsonc")
-        }
-        let words = try Self.plan(["-c", "/dev/null", folder.path("a"), "-"])
-        try configure("a", "b")
-        let configured = try Self.plan(["-c", folder.path("config.jsonc")])
-        let plans = try [words, configured].map { ($0, try $0.sources(demoOrigin: nil)) }
-        unlink(folder.path("a"))
-        for (plan, sources) in plans {
-            // Again and again.
-            let again = try plan.reload().reload()
-            #expect(try again.sources(demoOrigin: nil) == sources)
-        }
-        // Not what is new, nor what came and went in between.
-        try configure("b", "none")
-        #expect(throws: UsageError.self) { try configured.reload() }
-        try configure("b")
-        let fewer = try configured.reload()
-        try configure("a", "b")
-        #expect(throws: UsageError.self) { try configured.reload(running: fewer) }
-    }
-
-    @Test func whatAttachedByItselfDoesSoStill() throws {
-        let folder = try TemporaryFolder()
-        mkdir(folder.path("catwatch"), 0o700)
-        defer {
-            unlink(folder.path("catwatch/config.jsonc"))
-            rmdir(folder.path("catwatch"))
-        }
-        try folder.write(#"{"every": "9s"}"#, to: "catwatch/config.jsonc")
-        let environment = ["XDG_CONFIG_HOME": folder.path]
-        var (options, first) = (try Self.plan([], environment: environment).options, [WatchPlan]())
-        options.values.set(\.attach, [FeedURL(socket: "")])
-        first.append(try WatchPlan(options, environment: environment))
-        let same = try first[0].reload()
-        #expect(same.restartKeys(comparedTo: first[0]) == [])
-        try folder.write(#"{"url": ["http://h/x"]}"#, to: "catwatch/config.jsonc")
-        let other = try first[0].reload(running: same)
-        #expect(other.restartKeys(comparedTo: first[0]) == ["attach"])
-        try folder.write("{}", to: "catwatch/config.jsonc")
-        #expect(try first[0].reload(running: other).restartKeys(comparedTo: first[0]) == [])
-        // Who has asked for it, and does not any more, is told.
-        try folder.write(#"{"attach": true}"#, to: "catwatch/config.jsonc")
-        let asked = try Self.plan([], environment: environment)
-        try folder.write("{}", to: "catwatch/config.jsonc")
-        #expect(try asked.reload().restartKeys(comparedTo: asked) == ["attach"])
-    }
-
-    @Test func aConfigurationThatWasFoundAndIsEmptyIsNoneToReload() throws {
-        let folder = try TemporaryFolder()
-        mkdir(folder.path("catwatch"), 0o700)
-        let path = folder.path("catwatch/config.jsonc")
-        defer {
-            unlink(path)
-            rmdir(folder.path("catwatch"))
-        }
-        let environment = ["XDG_CONFIG_HOME": folder.path]
-        func canReload(_ text: String, _ arguments: [String] = [], _ more: [String: String] = [:]) throws -> Bool {
-            try folder.write(text, to: "catwatch/config.jsonc")
-            return try Self.plan(arguments, environment: environment.merging(more) { $1 }).canReload
-        }
-        for text in ["{}", "{ /* nothing */ }", #"{"$schema": "x", "sources": []}"#] {
-            #expect(try !canReload(text))
-            #expect(try !canReload(text, ["-u", "http://h/x"], ["NOTIFY_SOCKET": ""]))
-            #expect(try canReload(text, [], ["NOTIFY_SOCKET": "/run/notify"]))
-            #expect(try canReload(text, ["-c", path]))
-            #expect(try canReload(text, [], ["CATWATCH_CONFIG": path]))
-        }
-        let band = ##"{"name": "low", "letter": "L", "color": "#00b050""##
-        let scale = "{\"bands\": {\"s\": {\"bands\": [\(band)}]}}}"
-        for text in [#"{"interval": "7s"}"#, #"{"sources": [{"preset": "fact"}]}"#, scale] {
-            #expect(try canReload(text))
-            // Also when the command line says what to watch.
-            #expect(try canReload(text, ["-u", "http://h/x"]))
-        }
-        #expect(try !Self.plan(["-c", "/dev/null"], environment: environment).canReload)
     }
 
     @Test func readsEverythingAnew() throws {
