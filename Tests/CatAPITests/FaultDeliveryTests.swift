@@ -35,38 +35,6 @@ import Testing
         }
     }
 
-    @Test func theShorterDelayIsOverFirst() async throws {
-        try await ServerUnderTest.run { test in
-            let first = try await test.talk { client in
-                let long = try client.connect()
-                let short = try client.connect()
-                defer {
-                    close(long)
-                    close(short)
-                }
-                try client.send(client.request("GET", "/fault/delay?delay=599999"), to: long)
-                try client.send(client.request("GET", "/fault/delay?delay=1", fields: ["Connection: close"]), to: short)
-                let answer = try WireAnswer(client.receive(from: short))
-                return answer.status == 200 && client.isSilent(long)
-            }
-            #expect(first)
-        }
-    }
-
-    @Test func silenceLastsWhileOthersAreServed() async throws {
-        try await ServerUnderTest.run { test in
-            let descriptor = try await test.talk { client in
-                let descriptor = try client.connect()
-                try client.send(client.request("GET", "/fault/silence"), to: descriptor)
-                return descriptor
-            }
-            while await test.server.requestCount < 10 { _ = try await test.get("/fact") }
-            let silent = try await test.talk { $0.isSilent(descriptor) }
-            #expect(silent)
-            close(descriptor)
-        }
-    }
-
     @Test(arguments: [
         ("/fault/status", 500), ("/fault/status?code=429&retry-after=7", 429), ("/fault/no-content", 204),
         ("/fault/status?code=304", 304), ("/fault/redirect?to=file:///etc/passwd", 302), ("/fault/loop?code=308", 308),
@@ -81,20 +49,6 @@ import Testing
             for field in expected.headers { #expect(answer.fields[field.name.lowercased()] == field.value) }
             if !target.hasSuffix("etag") { #expect(answer.body == expected.body) }
             #expect(!answer.outcome.wasReset)
-        }
-    }
-
-    @Test func aKnownVersionIsAnsweredWith304() async throws {
-        try await ServerUnderTest.run { test in
-            let first = try await test.get("/fault/etag/breeds")
-            let tag = try #require(first.fields["etag"])
-            let date = try #require(first.fields["last-modified"])
-            for field in ["If-None-Match: \(tag)", "if-modified-since: \(date)"] {
-                let second = try await test.get("/fault/etag/breeds", fields: [field])
-                #expect(second.status == 304 && second.body.isEmpty)
-            }
-            let newer = try await test.get("/fault/etag/breeds?version=2", fields: ["If-None-Match: \(tag)"])
-            #expect(newer.status == 200)
         }
     }
 
@@ -156,42 +110,11 @@ import Testing
         }
     }
 
-    @Test func othersAreServedWhileSomebodyDoesNotReadAnEndlessBody() async throws {
-        try await ServerUnderTest.run { test in
-            let descriptor = try await test.talk { client in
-                let descriptor = try client.connect()
-                try client.send(client.request("GET", "/fault/endless"), to: descriptor)
-                return descriptor
-            }
-            for _ in 0..<20 {
-                let fact = try await test.get("/fact")
-                #expect(fact.status == 200)
-            }
-            close(descriptor)
-        }
-    }
-
     @Test func aDripIsComplete() async throws {
         try await ServerUnderTest.run { test in
             let answer = try await test.get("/fault/drip/fact?every=1&max_length=40")
             #expect(try #require(JSONValue(answer.body))["length"]?.integer == 40)
             #expect(answer.fields["content-length"] == "\(answer.body.count)")
-        }
-    }
-
-    @Test func aDripStopsBetweenItsBytes() async throws {
-        try await ServerUnderTest.run { test in
-            let descriptor = try await test.talk { client in
-                let descriptor = try client.connect()
-                try client.send(client.request("GET", "/fault/drip?every=600000"), to: descriptor)
-                var bytes: [UInt8] = []
-                while bytes.last != UInt8(ascii: "{") {
-                    bytes += try client.receive(from: descriptor, atMost: 1).bytes
-                }
-                return client.isSilent(descriptor) ? descriptor : -1
-            }
-            #expect(descriptor >= 0)
-            close(descriptor)
         }
     }
 
@@ -204,17 +127,6 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "nan", "overflow", "deep", "duplicate", "surrogate", "utf8", "nul", "quoted", "cut", "control", "bom",
-    ])
-    func hostileDocumentsArriveByteForByte(kind: String) async throws {
-        try await ServerUnderTest.run { test in
-            let answer = try await test.get("/fault/json/\(kind)")
-            #expect(answer.body == FaultRouterTests.reply("/fault/json/\(kind)").answer.body)
-            #expect(answer.fields["content-type"] == "application/json")
-        }
-    }
-
     @Test func encodingsAreDeclared() async throws {
         try await ServerUnderTest.run { test in
             let bomb = try await test.get("/fault/bomb")
@@ -223,18 +135,6 @@ import Testing
             let garbled = try await test.get("/fault/garbled?encoding=deflate")
             #expect(garbled.fields["content-encoding"] == "deflate")
             #expect(garbled.body.count == 512)
-        }
-    }
-
-    @Test func faultsThatWaitAndThenFailDoBoth() async throws {
-        try await ServerUnderTest.run { test in
-            let outcome = try await test.talk { client in
-                try client.talk(client.request("GET", "/fault/reset?delay=5"))
-            }
-            #expect(outcome.wasReset && outcome.bytes.isEmpty)
-            let answer = try await test.get("/fault/truncated?delay=5&sent=3")
-            #expect(answer.body.count == 3)
-            #expect(try #require(answer.fields["x-delay-ms"].flatMap(Double.init)) >= 5)
         }
     }
 

@@ -12,10 +12,10 @@ struct ServerUnderTest: Sendable {
 
     /// Serves while `body` runs, and stops whatever it came to.
     static func run<Value: Sendable>(
-        faults: Bool = true, seed: UInt64 = 1, _ body: @escaping @Sendable (ServerUnderTest) async throws -> Value
+        faults: Bool = true, _ body: @escaping @Sendable (ServerUnderTest) async throws -> Value
     ) async throws -> Value {
         try await withLoop { loop in
-            let server = try CatAPIServer(loop: loop, faults: faults, seed: seed)
+            let server = try CatAPIServer(loop: loop, faults: faults, seed: 1)
             let thread = try ClientThread(RawClient(port: server.port), besides: loop)
             let test = ServerUnderTest(server: server, loop: loop, thread: thread)
             let result: Result<Value, any Error>

@@ -36,13 +36,13 @@ import Testing
         var names: [String] { alerts.map { "\($0.condition) \($0.about)" } }
     }
 
-    private static func response(_ stage: MetricsStage, _ handler: AlertsHandler? = nil) -> HTTPResponse {
+    private static func response(_ stage: MetricsStage) -> HTTPResponse {
         let request = HTTPRequest(method: "GET", target: "/alerts", fields: [], body: [])
-        return (handler ?? AlertsHandler(stage.context)).response(to: request, below: "")
+        return AlertsHandler(stage.context).response(to: request, below: "")
     }
 
-    private static func answer(_ stage: MetricsStage, room: Int = 8_000) throws -> Answer {
-        try Answer(Scrape.Body(response(stage), room: room).rest())
+    private static func answer(_ stage: MetricsStage) throws -> Answer {
+        try Answer(Scrape.Body(response(stage), room: 8_000).rest())
     }
 
     @Test func tellsWhatFiresInItsOrder() async throws {
@@ -72,19 +72,6 @@ import Testing
         }
     }
 
-    /// Also when the log has let go of its lines.
-    @Test func whatFiresForLongIsTold() async throws {
-        try await withLoop(virtual: true) { loop in
-            let stage = MetricsStage(on: loop)
-            let rooms = await stage.register("rooms")
-            await stage.alert(.firing, "hot", "rooms/a", from: rooms)
-            try await stage.store.whileRunning { try await loop.sleep(for: .seconds(600)) }
-            await stage.alert(.firing, "hot", "rooms/b", from: rooms)
-            #expect(await stage.store.firstSequence > 1)
-            #expect(try Self.answer(stage).names == ["hot rooms/a", "hot rooms/b"])
-        }
-    }
-
     @Test func textsStayJSON() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = MetricsStage(on: loop)
@@ -92,94 +79,6 @@ import Testing
             let answer = try Self.answer(stage)
             #expect(answer.names == ["\(Self.hostile) \(Self.hostile)"])
             #expect(!answer.lines[0].unicodeScalars.contains { $0.value < 0x20 })
-        }
-    }
-
-    @Test(arguments: [1, 7, 1_000, 1 << 20]) func anyRoomGivesTheSameBytes(_ room: Int) async throws {
-        try await withLoop(virtual: true) { loop in
-            let stage = MetricsStage(on: loop)
-            let rooms = await stage.register("rooms")
-            for number in 0..<200 { await stage.alert(.firing, "hot", "rooms/\(number)", from: rooms) }
-            let answer = try Self.answer(stage, room: room)
-            #expect(answer.names == (0..<200).map { "hot rooms/\($0)" })
-        }
-    }
-
-    /// Whatever comes and goes between two pieces, nothing is there twice, and what stays is there.
-    @Test(arguments: [1, 2, 3] as [UInt64]) func whatChangesMeanwhileIsToldOnceAtMost(_ seed: UInt64) async throws {
-        try await withLoop(virtual: true) { loop in
-            var random = SeededGenerator(seed: seed)
-            let stage = MetricsStage(on: loop)
-            let rooms = await stage.register("rooms")
-            for number in 0..<600 { await stage.alert(.firing, "hot", "rooms/\(number)", from: rooms) }
-            for _ in 0..<LongRun.rounds(short: 8, long: 200) {
-                var body = try Scrape.Body(Self.response(stage), room: 4_000)
-                while body.isWhole == nil {
-                    body.take()
-                    let number = Int.random(in: 1..<600, using: &random)
-                    await stage.alert(
-                        Bool.random(using: &random) ? .resolved : .firing, "hot", "rooms/\(number)", from: rooms)
-                }
-                let names = try Answer(body.bytes).names
-                #expect(body.isWhole == true && Set(names).count == names.count, "seed \(seed)")
-                #expect(names.contains("hot rooms/0"), "seed \(seed)")
-            }
-        }
-    }
-
-    // It has no second thread, and takes a minute there.
-    @Test(.disabled(if: ThreadSanitizer.isOn)) func aHundredThousandAreAnsweredWithAsManyAsHaveALine() async throws {
-        try await withLoop(virtual: true) { loop in
-            let stage = MetricsStage(on: loop)
-            let rooms = await stage.register("rooms")
-            for first in stride(from: 0, to: 100_000, by: 1_000) {
-                await stage.store.publish(
-                    (first..<first + 1_000).map {
-                        let alert = MetricsStage.alert(.firing, "hot", "rooms/\($0)")
-                        return Event(time: stage.wall.now, source: rooms, body: .alert(alert))
-                    })
-            }
-            #expect(await stage.store.firingAlerts == 100_000)
-            var body = try Scrape.Body(Self.response(stage), room: 1 << 20)
-            while body.isWhole == nil {
-                let count = body.bytes.count
-                body.take()
-                // One piece is made at a time.
-                #expect(body.bytes.count - count <= 33 << 10)
-            }
-            let answer = try Answer(body.bytes)
-            #expect(answer.alerts.count > 20_000)
-            #expect(answer.alerts.count + Int(answer.more ?? 0) == 100_000)
-            #expect(answer.names.last == "hot rooms/99999")
-            let scrape = try stage.scrape()
-            let count = scrape.family("catwatch_alert_start_time_seconds").count
-            #expect(count == 1_000 && scrape.faults.isEmpty)
-            #expect(scrape["catwatch_metrics_left_out{of=\"alerts\"}"] == "\(100_000 - count)")
-            // There is room for no other, until one is resolved.
-            await stage.alert(.firing, "hot", "rooms/more", from: rooms)
-            #expect(await stage.store.firingAlerts == 100_000)
-            await stage.alert(.resolved, "hot", "rooms/50000", from: rooms)
-            #expect(await stage.store.firingAlerts == 99_999)
-            await stage.alert(.firing, "hot", "rooms/more", from: rooms)
-            #expect(await stage.store.firingAlerts == 100_000)
-            #expect(try Self.answer(stage).names.last == "hot rooms/more")
-        }
-    }
-
-    @Test func soManyAreAnsweredAtOnceAndEachWithinItsTime() async throws {
-        try await withLoop(virtual: true) { loop in
-            let stage = MetricsStage(on: loop)
-            let handler = AlertsHandler(stage.context)
-            var bodies = try (0..<AlertsHandler.mostAtOnce).map { _ in
-                try Scrape.Body(Self.response(stage, handler), room: 10)
-            }
-            let refused = Self.response(stage, handler)
-            #expect(refused.status == 503 && refused.fields.contains(HTTPField("Retry-After", "1")))
-            bodies[3].leave()
-            #expect(Self.response(stage, handler).status == 200)
-            try await loop.sleep(for: AlertsHandler.patience)
-            bodies[5].take()
-            #expect(bodies[5].isWhole == false && bodies[5].bytes.isEmpty)
         }
     }
 
@@ -272,61 +171,23 @@ import Testing
         }
     }
 
-    // As above.
-    @Test(.disabled(if: ThreadSanitizer.isOn)) func tenThousandForgedOnesFitTheBounds() async throws {
+    @Test func manyForgedOnesFitTheBounds() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = MetricsStage(on: loop, isRelay: true)
             try await stage.relay(Self.hello)
             let long = String(repeating: "x", count: 300)
-            for number in 1...10_000 {
+            for number in 1...2_000 {
                 let end = number % 2 == 0 ? "\(number)" : ""
                 try await stage.relay(Self.forged(number, "\(long)\(number)", about: "\(long)\(end)"))
             }
             let answer = try Self.answer(stage)
-            #expect(answer.alerts.count + Int(answer.more ?? 0) == 10_000 && answer.alerts.count > 1_000)
+            #expect(answer.alerts.count + Int(answer.more ?? 0) == 2_000 && answer.alerts.count > 1_000)
             let scrape = try stage.scrape()
             #expect(scrape.faults.isEmpty)
             // All names begin with the same 128 bytes.
             #expect(scrape.family("catwatch_alerts").count == 1)
             #expect(scrape.family("catwatch_alert_start_time_seconds").count == 1)
-            #expect(scrape["catwatch_metrics_left_out{of=\"alerts\"}"] == "9999")
-        }
-    }
-
-    @Test func anAnswerOfWhichTheRunIsOverBreaksOff() async throws {
-        try await withLoop(virtual: true) { loop in
-            let stage = MetricsStage(on: loop, isRelay: true)
-            try await stage.relay(Self.hello)
-            var body = try Scrape.Body(Self.response(stage), room: 64 << 10)
-            try await stage.relay(Self.hello.replacing("r9", with: "r10"))
-            body.take()
-            #expect(body.isWhole == false && body.bytes.isEmpty)
-        }
-    }
-
-    @Test func anAgentsKeptAlertCountsToo() async throws {
-        try await withLoop(virtual: true) { loop in
-            let stage = MetricsStage(on: loop)
-            let id = await stage.store.member("web1")
-            let time = "2026-03-01T12:00:02.000000Z"
-            let hello = Self.hello.replacing(#""first_seq":1,"next_seq":1"#, with: #""first_seq":90,"next_seq":90"#)
-            let stats =
-                #"{"type":"stats","time":"\#(time)","as_of":89,"endpoints":[],"sources":"#
-                + #"[{"source":"q","state":"ok","since":"\#(time)"}]}"#
-            let line = Self.forged(50, "hot", about: "q/a")
-            let lines = [hello, stats, #"{"type":"kept","time":"\#(time)","run":"r9","line":\#(line)}"#]
-            _ = await stage.store.receive(
-                try lines.map { .success(try LineDecoder.decode(Array($0.utf8)[...])) }, from: id)
-            #expect(try Self.answer(stage).names == ["hot q/a"])
-            #expect(
-                try stage.scrape().family("catwatch_alerts") == [#"{agent="web1",condition="hot",state="firing"} 1"#])
-            #expect(
-                try stage.scrape().family("catwatch_alert_start_time_seconds") == [
-                    #"{agent="web1",condition="hot",series="q/a"} 1772366399.25"#
-                ])
-            let end = Self.forged(90, "hot", about: "q/a", state: "resolved")
-            _ = await stage.store.receive([.success(try LineDecoder.decode(Array(end.utf8)[...]))], from: id)
-            #expect(try Self.answer(stage).names == [])
+            #expect(scrape["catwatch_metrics_left_out{of=\"alerts\"}"] == "1999")
         }
     }
 

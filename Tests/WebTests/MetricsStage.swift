@@ -65,8 +65,7 @@ struct MetricsStage: Sendable {
     }
 
     /// What a scrape comes to; on the loop.
-    func scrape(_ accept: String? = nil, room: Int = 8_000, handler: MetricsHandler? = nil) throws -> Scrape {
-        let handler = handler ?? MetricsHandler(context)
-        return try Scrape(handler.response(accept: accept), room: room)
+    func scrape(_ accept: String? = nil) throws -> Scrape {
+        try Scrape(MetricsHandler(context).response(accept: accept))
     }
 }

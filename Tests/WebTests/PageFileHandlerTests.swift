@@ -50,45 +50,6 @@ import Testing
         }
     }
 
-    /// With their fields, which were a fifth of all, and what only people read, which was a quarter.
-    @Test func whatTheListNeedsIsSmallAltogether() async throws {
-        try await WebStage.run { stage in
-            let page = try await stage.ask("GET", "/")
-            var names = ["", "page.css", "main.mjs", "connect.mjs", "worker.mjs", "icon.svg"]
-            for line in String(decoding: page.body, as: UTF8.self).split(separator: "\n") {
-                let parts = line.split(separator: "\"")
-                if parts.count > 3, parts[1] == "modulepreload" { names.append(String(parts[3])) }
-            }
-            #expect(names.count > 20)
-            var total = 0
-            for name in names {
-                let answer = try await stage.ask("GET", "/\(name)", ["Accept-Encoding: gzip"])
-                total += answer.fields.reduce(19) { $0 + $1.key.utf8.count + $1.value.utf8.count + 4 }
-                total += answer.body.count
-            }
-            #expect(total <= 60 << 10, "\(total) bytes in \(names.count) answers")
-        }
-    }
-
-    /// A policy is a document's, or a worker's.
-    @Test func partsOfADocumentHaveNoPolicyOfTheirOwn() async throws {
-        try await WebStage.run { stage in
-            for file in PageFiles.all {
-                let isPart =
-                    file.name != "worker.mjs" && (file.name.hasSuffix(".mjs") || file.name.hasSuffix(".css"))
-                let first = try await stage.ask("GET", "/\(file.name)")
-                let known = "If-None-Match: \(first.fields["etag"] ?? "")"
-                for answer in [first, try await stage.ask("GET", "/\(file.name)", [known])] {
-                    for name in ["content-security-policy", "referrer-policy", "cross-origin-opener-policy"] {
-                        #expect((answer.fields[name] == nil) == isPart, "\(file.name) \(name)")
-                    }
-                    #expect(answer.fields["x-content-type-options"] == "nosniff")
-                    #expect(answer.fields["cross-origin-resource-policy"] == "same-origin")
-                }
-            }
-        }
-    }
-
     @Test func whoHasAFileGetsNothing() async throws {
         try await WebStage.run { stage in
             for fields in [[], ["Accept-Encoding: gzip"]] {

@@ -190,18 +190,6 @@ import Web
         }
     }
 
-    @Test func aReloadHoldsForTheNextRequest() async throws {
-        try await WebStage.run { stage in
-            var (settings, limits) = (WebSettings(), ReaderLimits())
-            settings.frames = ["https://wall.test"]
-            limits.readers = 0
-            await stage.server.change(to: settings, readers: limits)
-            let policy = try await stage.ask("GET", "/").fields["content-security-policy"]
-            #expect(policy?.contains("; frame-ancestors https://wall.test; ") == true)
-            #expect(try await stage.ask("GET", "/feed").status == 503)
-        }
-    }
-
     @Test func streamsTakeNoPlaceOfRequests() async throws {
         var limits = WebServer.limits
         limits.connections = 1
@@ -286,39 +274,12 @@ import Web
         }
     }
 
-    @Test func aConnectionThatWaitsAtTheEndIsAnswered() async throws {
-        try await WebStage.run { stage in
-            // The loop lets nobody in meanwhile.
-            let descriptor = try stage.client.connect()
-            defer { RawClient.leave(descriptor) }
-            try stage.client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", to: descriptor)
-            stage.stopAtOnce()
-            let answer = try await stage.talk { try WireAnswer($0.receive(from: descriptor)) }
-            #expect(answer.status == 200 && answer.outcome.ended)
-        }
-    }
-
     @Test func aPageOfAnotherSiteChangesNothing() async throws {
         try await WebStage.run { stage in
             let other = try await stage.ask("POST", "/", ["Origin: http://evil.test"])
             #expect(other.status == 403)
             #expect(try await stage.ask("POST", "/", ["Sec-Fetch-Site: cross-site"]).status == 403)
             #expect(try await stage.ask("GET", "/", ["Sec-Fetch-Site: cross-site"]).status == 200)
-        }
-    }
-
-    @Test func headersOfEightKiBAreTaken() async throws {
-        try await WebStage.run { stage in
-            await stage.publish()
-            let cookie = "Cookie: " + String(repeating: "x", count: 8_000)
-            let long = try await stage.ask("GET", "/", [cookie])
-            #expect(long.status == 200)
-            #expect(try await stage.stream("/events", [cookie], until: "\"seq\":1").status == 200)
-            let many = (0..<100).map { "X-\($0): " + String(repeating: "y", count: 70) }
-            #expect(try await stage.ask("GET", "/", many).status == 200)
-            let longer = cookie + String(repeating: "x", count: 200)
-            #expect(try await stage.ask("GET", "/", [longer]).status == 431)
-            #expect(try await stage.ask("GET", "/?" + String(repeating: "x", count: 8 << 10)).status == 414)
         }
     }
 }

@@ -15,8 +15,6 @@ struct WebStage: Sendable {
     let server: WebServer
     private let thread: ClientThread
 
-    var client: RawClient { thread.client }
-
     /// Serves while `body` runs, and stops whatever it came to.
     static func run<Value: Sendable>(
         _ settings: WebSettings = WebSettings(), readers: ReaderLimits = ReaderLimits(), isRelay: Bool = false,
@@ -97,9 +95,6 @@ struct WebStage: Sendable {
             return try WireAnswer(client.receive(from: descriptor, until: text))
         }
     }
-
-    /// Has the server stop, the feed being over, before the loop does anything else.
-    func stopAtOnce() { server.assumeIsolated { $0.stop(within: .seconds(5), isOver: true) } }
 
     /// Waits until something has come about, looking again and again.
     func wait(for what: String, _ condition: () async -> Bool) async throws {

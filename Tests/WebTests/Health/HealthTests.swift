@@ -156,23 +156,6 @@ import Testing
         }
     }
 
-    @Test func aReloadStartsWhatItChangesAndForgetsWhatItTakesOut() async throws {
-        try await withLoop(virtual: true) { loop in
-            let stage = MetricsStage(on: loop)
-            let fact = await stage.register("fact", .once)
-            _ = await stage.register("dogs")
-            await stage.publish(1, from: fact)
-            await stage.store.setEnded(named: "fact")
-            await stage.store.release(named: "dogs")
-            #expect(
-                ready(stage) == (
-                    200, #"{"ready":true,"sources":["# + reason("fact", true, "ended") + "],\"more_sources\":0}\n"
-                ))
-            _ = await stage.register("fact", .once)
-            #expect(ready(stage).body.contains(reason("fact", false, "nothing has come yet")))
-        }
-    }
-
     @Test func namesAHundredSourcesThoseFirstThatAreNotReady() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = MetricsStage(on: loop)

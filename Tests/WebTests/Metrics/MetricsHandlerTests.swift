@@ -72,29 +72,6 @@ import Testing
         }
     }
 
-    @Test func aReloadKeepsCountsAndARemovedSourceIsForgottenAfterTheHistory() async throws {
-        try await withLoop(virtual: true) { loop in
-            let stage = MetricsStage(on: loop)
-            let fact = await stage.register("fact")
-            await stage.publish(ms: 3, from: fact)
-            await stage.publish(.error(Failure(.timeout, "no")), from: fact)
-            // Another description of the same source.
-            _ = await stage.register("fact", .every(.seconds(9)))
-            #expect(try stage.scrape().family("catwatch_polls_total") == ["{source=\"fact\",code=\"200\"} 1"])
-            #expect(try stage.scrape().family("catwatch_errors_total") == ["{source=\"fact\",code=\"timeout\"} 1"])
-
-            await stage.store.release(named: "fact")
-            let gone = try stage.scrape()
-            #expect(gone.family("catwatch_source_up").isEmpty && gone.family("catwatch_source_ready").isEmpty)
-            #expect(gone.family("catwatch_polls_total").count == 1)
-            #expect(gone["catwatch_request_duration_seconds_count{source=\"fact\",endpoint=\"GET http://h/x\"}"] == "1")
-            try await loop.sleep(for: .seconds(200))
-            await stage.publish(1, from: await stage.register("other"))
-            let forgotten = try stage.scrape()
-            #expect(!forgotten.text.contains("\"fact\"") && forgotten.text.contains("\"other\""))
-        }
-    }
-
     @Test func aHistogramCountsWhatIsAtMostItsBounds() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = MetricsStage(on: loop)
@@ -117,15 +94,6 @@ import Testing
             let sum = scrape["catwatch_request_duration_seconds_sum{\(labels)}"].flatMap { Double($0) } ?? 0
             #expect((sum - 128.303_002).magnitude < 1e-9)
             #expect(scrape["catwatch_newest_request_duration_seconds{source=\"fact\"}"] == "64.001")
-        }
-    }
-
-    /// Or it could not tell exactly how many durations are at most so long.
-    @Test func everyBoundIsThatOfABucket() {
-        for bound in MetricsScrape.bounds {
-            var histogram = LatencyHistogram()
-            for value in [bound.nextDown, bound, bound.nextUp] { histogram.record(value) }
-            histogram.count(atMost: [bound]) { #expect($0 == 2, "\(bound) ms") }
         }
     }
 
@@ -305,45 +273,6 @@ import Testing
         }
     }
 
-    @Test func tellsForHowManySeriesEachConditionIsPending() async throws {
-        try await withLoop(virtual: true) { loop in
-            let stage = MetricsStage(on: loop)
-            let rooms = await stage.register("rooms")
-            let (hot, any) = (try Condition("hot: rooms/* > 5 for 1m"), try Condition("some: any rooms/* > 5 for 1m"))
-            let (left, right) = (try Condition("rooms/* > 7 for 1m"), try Condition("rooms/* < 6 for 1m"))
-            let rules = [("hot", [hot]), ("some", [any]), ("odd", [left, right])].map { name, conditions in
-                AlertRule(name: name, conditions: conditions, severity: nil, note: nil, reminder: nil)
-            }
-            await stage.store.setWatcher(
-                AlertBook(rules, run: "r1", interval: .seconds(10), from: MetricsStage.start), from: 1)
-            /// Of each condition, how many fire and how many are pending.
-            func counts() throws -> [String: [String]] {
-                let samples = try stage.scrape().family("catwatch_alerts")
-                return Dictionary(
-                    grouping: samples.map { $0.split(separator: "\"").map(String.init) }, by: { $0[1] }
-                ).mapValues { samples in samples.map { "\($0[3])\($0[4].dropFirst())" } }
-            }
-            for (key, value) in [("a", 7.0), ("b", 8), ("c", 1)] {
-                await stage.publish(value, key: Array(key.utf8), from: rooms)
-            }
-            try await loop.sleep(for: .seconds(2))
-            #expect(
-                try counts() == [
-                    "hot": ["firing 0", "pending 2"], "some": ["firing 0", "pending 1"],
-                    "odd": ["firing 0", "pending 2"],
-                ])
-            await stage.publish(1, key: Array("a".utf8), from: rooms)
-            #expect(try counts()["hot"] == ["firing 0", "pending 1"] && counts()["odd"] == ["firing 0", "pending 3"])
-            try await loop.sleep(for: .seconds(70))
-            await stage.publish(8, key: Array("b".utf8), from: rooms)
-            #expect(
-                try counts() == [
-                    "hot": ["firing 1", "pending 0"], "some": ["firing 1", "pending 0"],
-                    "odd": ["firing 3", "pending 0"],
-                ])
-        }
-    }
-
     @Test func tellsNoMoreAlertsThanItMay() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = MetricsStage(on: loop)
@@ -389,66 +318,6 @@ import Testing
             #expect(old.text.contains("# TYPE catwatch_build_info gauge\n"))
             #expect(new.text.contains("\n# UNIT catwatch_window_seconds seconds\n"))
             #expect(new.faults.isEmpty && old.faults.isEmpty)
-        }
-    }
-
-    @Test(arguments: [1, 7, 100, 20_000, 1 << 20])
-    func anyRoomGivesTheSameBytes(_ room: Int) async throws {
-        try await withLoop(virtual: true) { loop in
-            let stage = MetricsStage(on: loop)
-            let aqi = await stage.register("aqi")
-            for index in 0..<300 { await stage.publish(Double(index), key: Array("Köln \(index)".utf8), from: aqi) }
-            let (one, other) = (try stage.scrape(room: room), try stage.scrape())
-            #expect(one.text == other.text)
-        }
-    }
-
-    /// A piece is full at some of these lengths when all has been told.
-    @Test(arguments: [nil, "application/openmetrics-text"] as [String?])
-    func anyLengthComesToItsEnd(_ format: String?) async throws {
-        try await withLoop(virtual: true) { loop in
-            let stage = MetricsStage(on: loop)
-            let aqi = await stage.register("aqi")
-            for index in 0..<160 {
-                await stage.publish(Double(index), key: Array("\(index)".utf8), from: aqi)
-                let scrape = try stage.scrape(format)
-                #expect(scrape.faults.isEmpty)
-            }
-        }
-    }
-
-    /// Whatever comes and goes between two pieces, nothing is there twice.
-    @Test(arguments: [1, 2, 3] as [UInt64])
-    func whatChangesMeanwhileIsToldOnceAtMost(_ seed: UInt64) async throws {
-        try await withLoop(virtual: true) { loop in
-            var random = SeededGenerator(seed: seed)
-            let stage = MetricsStage(on: loop) {
-                $0.series = 400
-                $0.endpoints = 60
-                $0.released = 4
-            }
-            func add(_ name: String) async {
-                let source = await stage.register(name)
-                for key in 0..<20 { await stage.publish(1, key: Array("k\(key)".utf8), from: source) }
-                for path in 0..<3 { await stage.publish(ms: 1, endpoint: "GET http://h/\(path)", from: source) }
-            }
-            let staying = await stage.register("staying")
-            await stage.publish(1, from: staying)
-            for index in 0..<15 { await add("s\(index)") }
-            for _ in 0..<LongRun.rounds(short: 12, long: 400) {
-                var body = try Scrape.Body(MetricsHandler(stage.context).response(accept: nil), room: 500)
-                while body.isWhole == nil {
-                    body.take()
-                    guard Int.random(in: 0..<6, using: &random) == 0 else { continue }
-                    let name = "s\(Int.random(in: 0..<15, using: &random))"
-                    await stage.store.release(named: name)
-                    if Bool.random(using: &random) { await add(name) }
-                }
-                let scrape = try Scrape(body.bytes)
-                #expect(body.isWhole == true && scrape.faults.isEmpty, "seed \(seed): \(scrape.faults)")
-                #expect(scrape.family("catwatch_series_value").contains("{source=\"staying\",series=\"staying\"} 1"))
-                #expect(scrape.text.contains("catwatch_metrics_left_out{of=\"series\"}"))
-            }
         }
     }
 
@@ -539,81 +408,6 @@ import Testing
                 ])
             #expect(scrape.family("catwatch_errors_total") == ["{\(names),code=\"dns\"} 1"])
             #expect(scrape.family("catwatch_newest_request_duration_seconds") == ["{\(names)} 0.004"])
-        }
-    }
-
-    // MARK: Attached
-
-    private static let hello =
-        #"{"type":"hello","time":"2026-03-01T12:00:00.000000Z","format":1,"run":"r9","filtered":false,"interval_s":5,"#
-        + #""history_s":60,"first_seq":1,"next_seq":1,"host":{},"app":{"name":"catwatch","version":"9.9","#
-        + #""started":"2026-03-01T11:00:00.000000Z"}}"#
-    private static let stats =
-        #"{"type":"stats","time":"2026-03-01T12:00:00.000000Z","as_of":0,"endpoints":[{"endpoint":"GET http://h/x","#
-        + #""source":"aqi","count":2,"errors":0,"last_ms":1,"mean_ms":1,"min_ms":1,"p50_ms":1,"p90_ms":1,"p95_ms":1,"#
-        + #""p99_ms":1,"max_ms":1}],"sources":[{"source":"aqi","state":"ok","since":"2026-03-01T11:00:00.000000Z","#
-        + #""every_s":10}],"more_endpoints":0}"#
-    private static let data =
-        #"{"seq":1,"time":"2026-03-01T12:00:01.000000Z","type":"aqi","source":"aqi","series":"aqi/Delhi","value":42}"#
-    private static let latency =
-        #"{"seq":2,"time":"2026-03-01T12:00:01.000000Z","type":"latency","source":"aqi","endpoint":"GET http://h/x","#
-        + #""status":200,"ms":2.5,"dns_ms":0,"connect_ms":0,"tls_ms":0,"wait_ms":0,"receive_ms":0,"bytes":1,"#
-        + #""reused":false,"late_ms":0}"#
-    private static let memory =
-        #"{"seq":3,"time":"2026-03-01T12:00:02.000000Z","type":"memory","source":"catwatch","rss_bytes":5,"#
-        + #""peak_bytes":6,"private_bytes":4}"#
-    private static let agent =
-        #"{"seq":4,"time":"2026-03-01T12:00:02.000000Z","type":"agent","source":"catwatch","events":90,"readers":2,"#
-        + #""gaps":1,"late":3,"series":7,"refused_series":4,"refused_endpoints":5,"loop_lag_ms":0.5,"cpu_ms":41,"#
-        + #""outputs":[]}"#
-
-    @Test func overAnAttachedFeedOnlyWhatIsKnownThereIsTold() async throws {
-        try await withLoop(virtual: true) { loop in
-            let stage = MetricsStage(on: loop, isRelay: true)
-            let before = try stage.scrape()
-            #expect(before.faults.isEmpty && before.family("catwatch_attached") == [" 0"])
-            #expect(before["catwatch_start_time_seconds"] == nil && before["catwatch_lines_total"] == nil)
-
-            await stage.store.setConnected(true)
-            try await stage.relay(Self.hello, Self.stats, Self.data, Self.latency, Self.memory, Self.agent)
-            try await loop.sleep(for: .seconds(3))
-            let scrape = try stage.scrape()
-            for (name, value) in [
-                ("build_info{version=\"9.9\"}", "1"), ("start_time_seconds", "1772362800"), ("window_seconds", "5"),
-                ("history_seconds", "60"), ("process_resident_memory_bytes", "5"),
-                ("process_cpu_seconds_total", "0.041"),
-                ("loop_lag_seconds", "0.0005"), ("lines_total", "4"), ("events_total", "90"), ("readers", "2"),
-                ("reader_gaps_total", "1"), ("late_values_total", "3"), ("series", "7"), ("refused_series_total", "4"),
-                ("refused_endpoints_total", "5"), ("attached", "1"), ("attached_silence_seconds", "3"),
-                ("source_up{source=\"aqi\"}", "1"), ("source_ready{source=\"aqi\"}", "1"),
-                ("newest_request_duration_seconds{source=\"aqi\"}", "0.0025"),
-                ("series_value{source=\"aqi\",series=\"aqi/Delhi\"}", "42"),
-                // By the agent's clock, which is months away from ours.
-                ("window_age_seconds{source=\"aqi\",series=\"aqi/Delhi\"}", "4"),
-            ] {
-                #expect(scrape["catwatch_\(name)"] == value, "\(name)")
-            }
-            for name in [
-                "request_duration_seconds", "polls", "errors", "stalled_readers", "future_values",
-                "refused_agents",
-            ] {
-                #expect(!scrape.text.contains("catwatch_\(name)"), "\(name)")
-            }
-            #expect(scrape.faults.isEmpty)
-            try await loop.sleep(for: .seconds(3_600))
-            #expect(try stage.scrape().family("catwatch_series_value").count == 1)
-        }
-    }
-
-    @Test func anAnswerOfWhichTheRunIsOverBreaksOff() async throws {
-        try await withLoop(virtual: true) { loop in
-            let stage = MetricsStage(on: loop, isRelay: true)
-            try await stage.relay(Self.hello, Self.stats, Self.data)
-            var body = try Scrape.Body(MetricsHandler(stage.context).response(accept: nil), room: 64 << 10)
-            try await stage.relay(Self.hello.replacing("r9", with: "r10"))
-            body.take()
-            #expect(body.isWhole == false)
-            #expect(try stage.scrape().faults.isEmpty)
         }
     }
 }

@@ -11,13 +11,8 @@ struct Scrape {
     let samples: [(name: String, value: String)]
 
     /// Takes an answer to its end.
-    ///
-    /// - Parameter room: how many bytes there is room for at a time.
-    init(_ response: HTTPResponse, room: Int = 8_000) throws {
-        try self.init(Body(response, room: room).rest())
-    }
-
-    init(_ bytes: [UInt8]) throws {
+    init(_ response: HTTPResponse) throws {
+        let bytes = try Body(response, room: 8_000).rest()
         text = try #require(String(validating: bytes, as: UTF8.self))
         samples = text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { line in
             let blank = line.lastIndex(of: " ") ?? line.startIndex
