@@ -19,17 +19,6 @@ import WebSocket
         #expect(seen == Set(AirQuality.bands.indices))
     }
 
-    @Test func theSameSeedWalksTheSameWay() throws {
-        var first = AirQuality(seed: 2)
-        var second = AirQuality(seed: 2)
-        for _ in 0..<50 { first.advance() }
-        for _ in 0..<50 { second.advance() }
-        #expect(first.json == second.json && first.json != AirQuality(seed: 2).json)
-        let cities = try #require(JSONValue(first.json)).items
-        #expect(cities.map { $0["city"]?.text } == AirQuality.cities && cities.allSatisfy { $0["aqi"]?.integer != nil })
-        #expect(JSONValue(first.json(of: 6))?["city"]?.text == "Delhi")
-    }
-
     // MARK: The server
 
     private static let fields = ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]

@@ -57,10 +57,4 @@ import Testing
     func otherPicturesAreNotFound(path: String) {
         #expect(answer("GET", path).status == 404)
     }
-
-    @Test func breedsAreDistinctAndPlausible() {
-        #expect(DogBreed.all.count == 40 && Set(DogBreed.all.map(\.name)).count == 40)
-        #expect(DogBreed.all.map(\.name) == DogBreed.all.map(\.name).sorted())
-        #expect(DogBreed.all.contains { $0.bredFor.isEmpty })
-    }
 }

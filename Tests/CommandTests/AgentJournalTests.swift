@@ -124,21 +124,6 @@ import Testing
         }
     }
 
-    @Test func aJournalThatCannotBeHadKeepsNothingFromBeingWatched() async throws {
-        try await withLoop(virtual: true) { loop in
-            let machine = Self.machine(on: loop)
-            machine.journals["/x.db"] = MemoryLineStore { $0 == .open ? JournalFault(.disk, "Permission denied") : nil }
-            let agent = SimulatedProcess(on: machine, seed: 1)
-            let status = try await agent.run(Self.watch + ["-d", "15s"])
-            #expect(status == 0 && agent.output.contains { $0.contains(#""type":"fact""#) })
-            #expect(
-                agent.errors == [
-                    "catwatch: /x.db: Permission denied; tried again every second",
-                    "catwatch: /x.db: Permission denied; nothing of this run is in it",
-                ])
-        }
-    }
-
     /// Its socket is there before the disk has answered.
     @Test func whoConnectsBeforeASlowJournalIsOpenIsToldOfTheEnd() async throws {
         try await withLoop(virtual: true) { loop in

@@ -127,33 +127,6 @@ import Testing
         #expect(hour.errors.contains("catwatch: reloaded: 1 sources added, 0 changed, 1 removed, 2 kept"))
     }
 
-    /// Only an output to the same file continues where the last one ended.
-    @Test func anotherOutputFileBeginsWithWhatTheLogHas() async throws {
-        let folder = try TemporaryFolder()
-        let source = #"{"name": "a", "url": "http://cats.test/a", "every": "2s"}"#
-        let configurations = ["first", nil, "second"].map { file in
-            "{\(file.map { "\"output_file\": \"\(folder.path($0))\", " } ?? "")\"sources\": [\(source)]}"
-        }
-        let status = try await withLoop(virtual: true) { loop in
-            let machine = SimulatedMachine(on: loop) { _, _ in HTTPAnswer(status: 200, body: Array("1".utf8)) }
-            let agent = SimulatedProcess(on: machine, seed: 4)
-            try folder.write(configurations[0], to: "config.jsonc")
-            async let status = agent.run(["-c", folder.path("config.jsonc")])
-            for configuration in configurations.dropFirst() {
-                try await loop.sleep(for: .seconds(10))
-                try folder.write(configuration, to: "config.jsonc")
-                agent.signal(SIGHUP)
-            }
-            try await loop.sleep(for: .seconds(10))
-            agent.signal(SIGTERM)
-            return try await status
-        }
-        let first = try Self.numbered(folder.lines("first")).numbered
-        let second = try Self.numbered(folder.lines("second")).numbered
-        #expect(status == 0 && second.first?.line.seq == 1)
-        #expect(first.count > 5 && second.count > first.count && second.starts(with: first) { $0.text == $1.text })
-    }
-
     @Test(arguments: [1, 2]) func anOutputThatTakesNothingIsWaitedForUntilSomebodyInsists(signals: Int) async throws {
         let (status, exited, end) = try await withLoop(virtual: true) { loop in
             let machine = SimulatedMachine(on: loop) { _, _ in

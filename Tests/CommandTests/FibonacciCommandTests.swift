@@ -88,10 +88,4 @@ import Testing
     }
 
     private static func closeReader(_ pipe: consuming Pipe) {}
-
-    @Test func saysWhyNothingCanBeWritten() throws {
-        let full = try Descriptor.open("/dev/full", flags: O_WRONLY)
-        let number = full.number
-        #expect(throws: SystemError(code: ENOSPC, call: "write")) { try FibonacciCommand.print([90], to: number) }
-    }
 }

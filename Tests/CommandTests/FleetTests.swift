@@ -110,32 +110,6 @@ import Testing
         }
     }
 
-    @Test func anAgentBesideSourcesOfOnesOwn() async throws {
-        try await withLoop(virtual: true) { loop in
-            let machine = Self.machine(on: loop)
-            let (agent, fleet) = (SimulatedProcess(on: machine, seed: 1), SimulatedProcess(on: machine, seed: 2))
-            async let first = agent.run(Self.watch(1))
-            try await loop.sleep(for: .seconds(1))
-            async let second = fleet.run(["--attach=/web1.sock", "-u", "http://cats.test/fact", "-o", "ndjson"])
-            try await loop.sleep(for: .seconds(35))
-            // What is asked of a source of the agent's is asked of the agent.
-            let polls = await agent.store?.counts.data ?? 0
-            fleet.signal(SIGTERM)
-            agent.signal(SIGTERM)
-            #expect(try await first == 0)
-            #expect(try await second == 0)
-            let text = fleet.output
-            #expect(polls > 10)
-            #expect(text.contains { $0.contains(#""source":"fact""#) && !$0.contains(#""agent""#) })
-            #expect(text.contains { $0.contains(#""source":"web1.fact""#) && $0.contains(#""agent":"web1""#) })
-            // Windows of both, each by its own clock.
-            for series in ["fact", "web1.fact", "latency:web1.fact", "memory:web1.catwatch"] {
-                let windows = text.filter { $0.contains(#""type":"window""#) && $0.contains(#""series":"\#(series)""#) }
-                #expect(windows.count >= 3, "\(series): \(windows.count)")
-            }
-        }
-    }
-
     @Test func aFleetIsNoMemberOfAnother() async throws {
         try await withLoop(virtual: true) { loop in
             let machine = Self.machine(on: loop)

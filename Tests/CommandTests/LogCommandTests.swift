@@ -149,25 +149,6 @@ import Testing
         #expect(backwards.numbers == all.suffix(limit).reversed())
     }
 
-    @Test func theNewestFirstIsTheSameTheOtherWayRound() throws {
-        let journal = try journal()
-        try journal.add("two", [Lines.event(20)])
-        let printed = try Self.log(journal.path, "--reverse")
-        #expect(printed.numbers == [1] + (1...10).reversed())
-        #expect(!printed.types.contains("hello"))
-    }
-
-    /// More than are looked at in one transaction, and than are written at once.
-    @Test func manyLinesAreReadInPieces() throws {
-        let count = 4_500
-        let journal = try Lines()
-        let text = String(repeating: "x", count: 100)
-        try journal.add("one", (0..<count).map { Lines.event($0 % 600, text: text) })
-        #expect(try Self.log(journal.path).numbers == Array(1...count))
-        #expect(try Self.log(journal.path, "-r").numbers == (1...count).reversed())
-        #expect(try Self.log(journal.path, "--limit", "4200").numbers == Array((1...count).suffix(4_200)))
-    }
-
     // MARK: Other forms
 
     @Test func recordsAreThoseOfRFC4180() throws {
@@ -200,22 +181,6 @@ import Testing
             let cell = try #require(one.elements.last?.string)
             #expect(Array(LogCSV.text(text).utf8) == Array(cell.utf8), "\(text)")
         }
-    }
-
-    @Test func textIsForPeople() throws {
-        let journal = try Lines()
-        try journal.add("one", [Lines.event(1, text: "Cats"), Lines.latency(2, ms: 12.25), Lines.failure(3)])
-        let word = #""word":"partial\u001boutage","since":"1970-01-01T00:00:02.000000Z","text""#
-        try journal.add("two", [Lines.event(4), Lines.event(5).replacing("\"text\"", with: word)])
-        let printed = try Self.log(journal.path, "--format", "text")
-        let lines = printed.lines.map { $0.hasPrefix("--") ? $0 : $0.dropFirst(25) }
-        #expect(
-            lines == [
-                "-- run one --", "fact          fact       1  Cats",
-                "fact          latency    12.3 ms  200  GET http://h/",
-                "fact          error      timeout: no answer", "-- run two --",
-                "fact          fact       1  Cats sleep.", "fact          fact       partial␛outage  Cats sleep.",
-            ])
     }
 
     @Test func nothingThatATerminalWouldObeyGetsThere() throws {

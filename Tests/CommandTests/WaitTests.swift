@@ -139,17 +139,6 @@ import Testing
             ending.errors == ["catwatch: \(name) after 2.5 s: job /n is 2, 1.3 s ago; 2 answers"], "\(ending.errors)")
     }
 
-    /// The lines that are left are not looked at: nobody who presses Ctrl-C wants to go on.
-    @Test func isNotMetBehindASignal() async throws {
-        let ending = try await Self.wait(["-", "--for", "value = 5000"]) { _ in
-            (200, "")
-        } meanwhile: { process, loop in
-            for number in 1...5_000 { try await process.write("\(number)") }
-            process.signal(SIGINT)
-        }
-        #expect(ending.status == 130 || ending.output.count == 1 && ending.status == 0)
-    }
-
     // MARK: Attached
 
     /// Waits for an agent that has read these lines a second apart, and reads others, a second apart, afterwards.

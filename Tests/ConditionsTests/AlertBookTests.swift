@@ -306,25 +306,6 @@ import Testing
         #expect(stage.alerts.count == 4)
     }
 
-    @Test func deadlinesOfOneTimeGoByTheirNumber() {
-        var random = SeededGenerator(seed: 15_100)
-        for _ in 0..<50 {
-            var schedule = DeadlineSchedule<Int>()
-            for id in (0..<20).shuffled(using: &random) {
-                schedule.set(id, at: AlertStage.start + .seconds(7))
-                schedule.set(id, at: AlertStage.start + .seconds(id / 5))
-                schedule.add(id, at: AlertStage.start + .seconds(8))
-            }
-            schedule.set(7, at: nil)
-            var popped: [Int] = []
-            while let next = schedule.pop(at: AlertStage.start + .seconds(9)) {
-                #expect(next.time == AlertStage.start + .seconds(next.key / 5))
-                popped.append(next.key)
-            }
-            #expect(popped == (0..<20).filter { $0 != 7 })
-        }
-    }
-
     @Test func deadlinesThatWereReplacedTakeNoRoom() {
         var schedule = DeadlineSchedule<Int>()
         for second in 0..<10_000 { schedule.set(1, at: AlertStage.start + .seconds(second)) }

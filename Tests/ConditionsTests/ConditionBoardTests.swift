@@ -406,53 +406,6 @@ import Testing
         #expect(!stage.isMet && stage.board.isMet(1))
     }
 
-    /// Each page has an answer of its own.
-    @Test func waitsForTheLastPage() throws {
-        var stage = try ConditionStage("all breeds/* < 10", sources: [#""source":"breeds","state":"ok","every_s":10"#])
-        for page in 1...3 {
-            let second = Double(page)
-            try stage.value("breeds/\(page)", second, 5)
-            try stage.latency("breeds", second)
-            try stage.send(second, "progress", "breeds", #""done":\#(page),"total":3,"page":\#(page)"#)
-            stage.pass(to: second + 0.5)
-            #expect(stage.isMet == (page == 3))
-        }
-    }
-
-    /// All of several sources: one that has not answered yet may say no.
-    @Test func waitsForSourcesThatHaveNotAnswered() throws {
-        let sources = ["a", "b", "catwatch"].map { #""source":"\#($0)","state":"starting","every_s":2"# }
-        var stage = try ConditionStage("all * < 10", "all b*/* < 10", "any * < 10", sources: sources)
-        try stage.value("a", 1, 5)
-        try stage.latency("a", 1)
-        try stage.error("b", 1)
-        stage.pass(to: 1.5)
-        #expect(!stage.isMet && !stage.board.isMet(1) && stage.board.isMet(2))
-        try stage.recovered("b", 2)
-        try stage.value("b/x", 2, 5)
-        try stage.latency("b", 2)
-        stage.pass(to: 2.5)
-        #expect(stage.isMet && stage.board.isMet(1))
-    }
-
-    @Test func judgesASetOfAStreamWhenItRests() throws {
-        var stage = try ConditionStage("all s/* = 1")
-        try stage.value("s/a", 1, 1)
-        #expect(!stage.isMet)
-        try stage.value("s/b", 1, 0)
-        stage.pass(to: 1.02)
-        #expect(!stage.isMet)
-        try stage.value("s/b", 2, 1)
-        stage.pass(to: 2.01)
-        try stage.value("s/a", 2.01, 1)
-        stage.pass(to: 2.029)
-        #expect(!stage.isMet, "lines still come")
-        stage.pass(to: 2.03)
-        #expect(stage.isMet)
-        try stage.value("s/c", 3, 0)
-        #expect(!stage.isMet, "one is enough")
-    }
-
     @Test func doesNotWaitForASeriesThatIsGone() throws {
         var stage = try ConditionStage("all rooms/* < 10")
         try stage.value("rooms/a", 1, 5)
@@ -497,15 +450,6 @@ import Testing
         #expect(stage.isMet)
     }
 
-    @Test func knowsNothingOfAnotherRun() throws {
-        var stage = try ConditionStage("> 10 for 10s")
-        try stage.value("a", 1, 11)
-        try stage.greet(run: "s", [])
-        stage.pass(to: 20)
-        #expect(!stage.isMet)
-        #expect(stage.finding == "a value was 11, but lines are missing")
-    }
-
     @Test func judgesThePastByItsNewestLines() throws {
         var stage = try ConditionStage("> 10", "a silent 1m", isJudging: false, hasPast: true)
         try stage.value("a", 100, 11)
@@ -518,34 +462,6 @@ import Testing
         #expect(!stage.board.isMet(1))
         stage.pass(to: 162)
         #expect(stage.board.isMet(1))
-    }
-
-    @Test func countsKeptLines() throws {
-        let sources = [#""source":"a","state":"ok""#]
-        var stage = try ConditionStage("> 10", "a status = 200", sources: sources, isJudging: false)
-        try stage.kept(#"{"seq":0,"time":"\#(stage.time)","type":"x","source":"a","series":"a","value":11}"#)
-        try stage.kept(
-            #"{"seq":0,"time":"\#(stage.time)","type":"latency","source":"a","endpoint":"GET http://h/","status":200,"ms":1,"dns_ms":0,"connect_ms":0,"tls_ms":0,"wait_ms":0,"receive_ms":0,"bytes":0,"reused":true,"late_ms":0}"#
-        )
-        stage.judge()
-        #expect(stage.isMet && stage.board.isMet(1))
-    }
-
-    @Test func beginsToCountAnewBehindAGap() throws {
-        var stage = try ConditionStage("count over 1m < 3", "a errors over 1m < 50%")
-        for second in 1...10 {
-            try stage.value("a", Double(second), 1)
-            try stage.latency("a", Double(second))
-        }
-        stage.pass(to: 60.9)
-        #expect(!stage.isMet && stage.board.isMet(1))
-        try stage.gap()
-        try stage.value("a", 61, 1)
-        #expect(!stage.isMet)
-        stage.pass(to: 120)
-        #expect(!stage.isMet)
-        stage.pass(to: 121)
-        #expect(stage.isMet)
     }
 
     @Test func takesAStepOfTheClockBackForNoOlderEvent() throws {
@@ -575,25 +491,6 @@ import Testing
         #expect(stage.board.isMet(1) && stage.isMet)
         try stage.peer("web1", 100, "live", heard: 100)
         #expect(!stage.isMet && !stage.board.isMet(1))
-    }
-
-    @Test func judgesTheLinesOfAnAgentOnceTheyAreNew() throws {
-        var stage = try ConditionStage("* > 10")
-        stage.board.setPast(true, of: "web1")
-        try stage.forwarded("web1", "a", 1, 11)
-        try stage.forwarded("web1", "b", 1, 1)
-        #expect(!stage.isMet)
-        try stage.forwarded("web1", "a", 2, 9)
-        stage.board.setPast(false, of: "web1")
-        #expect(!stage.isMet, "only its newest line counts")
-        try stage.forwarded("web1", "b", 3, 11)
-        #expect(stage.isMet)
-        var other = try ConditionStage("web2.a > 10")
-        other.board.setPast(true, of: "web2")
-        try other.forwarded("web2", "a", 4, 11)
-        #expect(!other.isMet)
-        other.board.setPast(false, of: "web2")
-        #expect(other.isMet)
     }
 
     /// The lines that one agent lost say nothing of others.

@@ -30,14 +30,13 @@ struct ConditionStage {
         mutating get { board.finding(of: 0).map { "\($0.name) \($0.text)" } }
     }
 
-    /// - Parameter asOf: the last number that `stats` includes; nil for that of the newest line.
-    mutating func greet(run: String = "r", _ sources: [String], asOf: Int? = nil) throws {
+    private mutating func greet(_ sources: [String]) throws {
         try send(
-            #"{"type":"hello","time":"\#(time)","format":1,"run":"\#(run)","filtered":false,"interval_s":10,"history_s":120,"first_seq":1,"next_seq":1,"host":{"name":"h","device":"","os":"","kernel":"","arch":""},"app":{"name":"catwatch","version":"0.1.0","started":"\#(time)"}}"#
+            #"{"type":"hello","time":"\#(time)","format":1,"run":"r","filtered":false,"interval_s":10,"history_s":120,"first_seq":1,"next_seq":1,"host":{"name":"h","device":"","os":"","kernel":"","arch":""},"app":{"name":"catwatch","version":"0.1.0","started":"\#(time)"}}"#
         )
         let list = sources.map { "{\($0)}" }.joined(separator: ",")
         try send(
-            #"{"type":"stats","time":"\#(time)","as_of":\#(asOf ?? sequence),"endpoints":[],"sources":[\#(list)]}"#)
+            #"{"type":"stats","time":"\#(time)","as_of":\#(sequence),"endpoints":[],"sources":[\#(list)]}"#)
     }
 
     /// To the microsecond.
@@ -97,10 +96,6 @@ struct ConditionStage {
         sequence += 5
     }
 
-    mutating func kept(_ line: String) throws {
-        try send(#"{"type":"kept","time":"\#(time)","run":"r","line":\#(line)}"#)
-    }
-
     mutating func judge() { board.judge() }
 
     mutating func peer(_ agent: String, _ second: Double, _ state: String, heard: Double) throws {
@@ -118,7 +113,7 @@ struct ConditionStage {
     }
 
     /// The time of the feed, as lines write it.
-    var time: String { now.text }
+    private var time: String { now.text }
 
     private mutating func send(_ line: String) throws {
         let decoded = try LineDecoder.decode(Array(line.utf8)[...])

@@ -28,14 +28,6 @@ import Testing
         #expect(try log("j").1[\.format] == .ndjson)
     }
 
-    @Test(arguments: [
-        (["log", "--help"], Command.help(.log)), (["log", "x", "--version", "--nonsense"], .version),
-        (["fibonacci", "--man"], .manual),
-    ])
-    func doesWhatIsRequestedInstead(_ arguments: [String], _ expected: Command) throws {
-        #expect(try Command.parse(arguments) == expected)
-    }
-
     private typealias Wrong = (arguments: [String], option: String?, message: String)
 
     private static let wrong: [Wrong] = [

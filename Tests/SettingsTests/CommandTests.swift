@@ -310,17 +310,6 @@ import Testing
         #expect(try words("check", "x.json", "http://h/q")[\.urls].count == 1)
     }
 
-    @Test func aWordIsASubcommandThenAnAddressThenAFileThenAHost() throws {
-        guard case .check = try Command.parse(["check"], isThere: { _ in true }) else { return #expect(Bool(false)) }
-        #expect(try words("./check").feeds.files == ["./check"])
-        #expect(try words("--demo", "x.json", "check").feeds.files == ["x.json", "check"])
-        #expect(try words("check", "check").feeds.files == ["check"])
-        let address = try words("http://h/")
-        #expect(address.feeds.files.isEmpty && address[\.urls].count == 1)
-        #expect(try words("localhost:80").feeds.files == ["localhost:80"])
-        #expect(try words("/").feeds.files == ["/"])
-    }
-
     @Test func aConfigurationIsNotReadAsLines() throws {
         for words in [["x.jsonc"], ["check", "a/x.jsonc"]] {
             #expect(throws: UsageError("'\(words[words.count - 1])' is a configuration by its name; write -c in front"))
@@ -357,12 +346,6 @@ import Testing
         let options = try words(word)
         #expect(options[\.urls].map { "\($0)" } == [url])
         #expect(options.feeds.notices == ["\(FeedURL.redact(word)) is taken for \(url)"])
-    }
-
-    @Test func printsTheProgramTheOptionAndAHint() {
-        let error = UsageError("takes no argument", option: "--demo")
-        #expect("\(error)" == "catwatch: --demo: takes no argument\nTry 'catwatch --help'.")
-        #expect(UsageError.exitCode == 2)
     }
 
     @Test func readsTheEnvironmentAndLetsFlagsWin() throws {

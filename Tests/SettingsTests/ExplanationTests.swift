@@ -79,11 +79,4 @@ import Testing
         let urls = try explain(nil, ["-u", "http://me:hunter2@h/x?hunter2"])
         #expect(!urls.joined().contains("hunter2"))
     }
-
-    @Test func isAskedForWithCheckOnly() throws {
-        guard case .check(let options) = try Command.parse(["check", "--explain"]) else { throw UsageError("no check") }
-        #expect(options[\.explain] && !options[\.online])
-        let error = #expect(throws: UsageError.self) { try Command.parse(["--explain"]) }
-        #expect(error == UsageError("says nothing without check", option: "--explain"))
-    }
 }

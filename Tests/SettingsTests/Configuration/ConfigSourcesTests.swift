@@ -16,23 +16,6 @@ import Testing
         #expect(try ConfigFixture.sources(ConfigFixture.example(name)) == ConfigFixture.sources(nil, ["-p", name]))
     }
 
-    @Test func theDefaultsAreTheInputsOwn() throws {
-        let request = HTTPRequest(url: "http://h/")
-        let http = SettingValues.initial(for: .http)
-        #expect(http[\.timeout] == request.timeout && http[\.maxBody] == request.maxBody)
-        #expect(http[\.maxRedirects] == request.maxRedirects && http[\.every] == HTTPSource.usualEvery)
-        let socket = WebSocketSource(SourceDescription(name: "a"), request: request)
-        let webSocket = SettingValues.initial(for: .websocket)
-        #expect(webSocket[\.pingEvery] == socket.pingEvery && webSocket[\.pingTimeout] == socket.pingTimeout)
-        let source = PagesSource(
-            SourceDescription(name: "a"), request: request, paging: .next(.root), extraction: Extraction())
-        let pages = SettingValues.initial(for: .pages)
-        #expect(pages[\.mostPages] == source.mostPages && pages[\.batchParameter] == source.batchParameter)
-        #expect(pages[\.every] == PagesSource.usualEvery)
-        #expect(
-            SettingValues.initial(for: .stdin)[\.maxLine] == StdinSource(SourceDescription(name: "a")).maxLine)
-    }
-
     @Test func readsEveryKeyOfASource() throws {
         let sources = try ConfigFixture.sources(
             ConfigFixture.example("catwatch"), environment: ["STATUS_KEY": " k \n", "DOG_API_KEY": ""])

@@ -126,36 +126,6 @@ import Testing
         }
     }
 
-    /// What says that nothing has changed, what has a long listing to go through, and what has come to its end.
-    @Test func whatHasNothingNewIsInTimeAllTheSame() async throws {
-        try await withLoop(virtual: true) { loop in
-            let stage = MetricsStage(on: loop) { $0.interval = .seconds(1) }
-            let unchanged = await stage.register("unchanged", .every(.seconds(1)))
-            let listing = await stage.register("listing", .every(.seconds(1)))
-            let file = await stage.register("file", .once)
-            let stream = await stage.register("stream")
-            _ = await stage.register("empty", .once)
-            await stage.publish(1, from: file)
-            await stage.publish(1, from: stream)
-            await stage.store.setEnded(named: "empty")
-            for page in 1...20 {
-                await stage.publish(ms: 1, status: 304, from: unchanged)
-                await stage.publish(.progress(Progress(done: page, total: nil, page: page)), from: listing)
-                #expect(ready(stage).status == 200)
-                try await loop.sleep(for: .seconds(2))
-            }
-            #expect(ready(stage).body.contains(reason("empty", true, "ended")))
-            // An answer that is no good is none.
-            for _ in 0..<3 {
-                await stage.publish(ms: 1, status: 500, from: unchanged)
-                try await loop.sleep(for: .seconds(1))
-            }
-            #expect(ready(stage).body.contains("\"unchanged\",\"ready\":false"))
-            await stage.publish(.error(Failure(.reset, "no")), from: stream)
-            #expect(ready(stage).body.contains(reason("stream", false, "fails: reset")))
-        }
-    }
-
     @Test func namesAHundredSourcesThoseFirstThatAreNotReady() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = MetricsStage(on: loop)

@@ -273,36 +273,6 @@ import Testing
         }
     }
 
-    @Test func tellsNoMoreAlertsThanItMay() async throws {
-        try await withLoop(virtual: true) { loop in
-            let stage = MetricsStage(on: loop)
-            let rooms = await stage.register("rooms")
-            for number in 0..<12 { await stage.alert(.firing, "c\(number % 3)", "rooms/\(number)", from: rooms) }
-            #expect(
-                try stage.scrape().family("catwatch_alert_start_time_seconds").first
-                    == #"{condition="c0",series="rooms/0"} 1699999999.75"#)
-            // Those of others are counted while they are known.
-            let relay = MetricsStage(on: loop, isRelay: true)
-            try await relay.relay(AlertsHandlerTests.hello)
-            for number in 1...12 {
-                try await relay.relay(AlertsHandlerTests.forged(number, "c\(number % 3)", about: "q/\(number)"))
-            }
-            try await relay.relay(AlertsHandlerTests.forged(13, "c0", about: "q/12", state: "resolved"))
-            #expect(
-                try relay.scrape().family("catwatch_alerts") == [
-                    #"{condition="c1",state="firing"} 4"#, #"{condition="c2",state="firing"} 4"#,
-                    #"{condition="c0",state="firing"} 3"#,
-                ])
-            for (limit, conditions, alerts) in [(10, 3, 10), (2, 2, 2), (0, 0, 0)] {
-                relay.context.settings.metricsSeries = limit
-                let scrape = try relay.scrape()
-                #expect(scrape.family("catwatch_alerts").count == conditions && scrape.faults.isEmpty)
-                #expect(scrape.family("catwatch_alert_start_time_seconds").count == alerts)
-                #expect(scrape["catwatch_metrics_left_out{of=\"alerts\"}"] == "\(11 - alerts)")
-            }
-        }
-    }
-
     // MARK: Formats and pieces
 
     @Test func openMetricsSaysTheSameWithUnitsAndAnEnd() async throws {

@@ -47,24 +47,6 @@ struct SnapshotHandlerTests {
         }
     }
 
-    private static func taken(_ text: String?) -> Substring? {
-        text?.split(separator: "\n").first { $0.hasPrefix("<meta name=\"catwatch-taken\"") }
-    }
-
-    @Test func thoseWhoAskAtOnceGetTheSameOne() async throws {
-        try await withLoop(virtual: true) { loop in
-            let server = Server(loop)
-            let first = try #require(server.stream())
-            try await loop.sleep(for: .milliseconds(999))
-            let second = try #require(server.stream())
-            try await loop.sleep(for: .milliseconds(1))
-            let third = try #require(server.stream())
-            let texts = [first, second, third].map { Self.rest(of: $0) }
-            #expect(texts[0] != nil && texts[0] == texts[1])
-            #expect(texts[2] != nil && Self.taken(texts[0]) != Self.taken(texts[2]))
-        }
-    }
-
     @Test func noMoreThanTwoAreHeld() async throws {
         try await withLoop(virtual: true) { loop in
             let server = Server(loop)
