@@ -17,11 +17,6 @@ import Testing
         }
     }
 
-    @Test func lengthsAreVariedAndSomeFactsHaveMoreBytesThanCharacters() {
-        #expect(Set(CatFacts.all.map(\.length)).count > 60)
-        #expect(CatFacts.all.contains { $0.text.utf8.count > $0.length })
-    }
-
     @Test func thereAreNinetyEightDifferentBreeds() {
         #expect(Breed.all.count == 98)
         #expect(Set(Breed.all.map { $0.name.lowercased() }).count == 98)

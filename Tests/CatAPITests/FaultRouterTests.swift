@@ -1,5 +1,4 @@
 import CatAPI
-import Glibc
 import Reactor
 import TestSupport
 import Testing
@@ -35,32 +34,6 @@ import Testing
         #expect(Self.reply(target).delay == delay)
     }
 
-    @Test func theAnswerBehindAFaultIsThePathsOwn() {
-        #expect(Self.reply("/fault/delay/breeds?limit=3").answer == answer("GET", "/breeds?limit=3", host: "localhost"))
-        #expect(Self.reply("/fault/drip/facts").answer == answer("GET", "/facts", host: "localhost"))
-        #expect(Self.reply("/fault/delay").answer == answer("GET", "/fact", host: "localhost"))
-        #expect(Self.reply("/fault/delay/cats").answer.status == 404)
-    }
-
-    @Test(
-        arguments: [
-            ("code=429&retry-after=120", 429, "120"), ("retry-after=soon", 500, "soon"),
-            ("code=503&retry-date=0", 503, "Sun, 06 Nov 1994 08:49:37 GMT"),
-            ("retry-date=86400", 500, "Mon, 07 Nov 1994 08:49:37 GMT"),
-            ("retry-date=167670622", 500, "Mon, 28 Feb 2000 23:59:59 GMT"),
-            ("retry-date=-784111777", 500, "Thu, 01 Jan 1970 00:00:00 GMT"),
-            ("retry-date=-999999999", 500, "Thu, 01 Jan 1970 00:00:00 GMT"),
-            ("retry-date=167670623", 500, "Tue, 29 Feb 2000 00:00:00 GMT"),
-            ("retry-date=167757023", 500, "Wed, 01 Mar 2000 00:00:00 GMT"),
-            ("retry-date=162573022", 500, "Fri, 31 Dec 1999 23:59:59 GMT"), ("code=204", 204, nil),
-        ] as [(String, Int, String?)])
-    func statusesComeWithTheirRetryAfter(query: String, status: Int, retryAfter: String?) {
-        let answer = Self.reply("/fault/status?\(query)").answer
-        #expect(answer.status == status)
-        #expect(answer["Retry-After"] == retryAfter)
-        #expect(answer.body.isEmpty == (status == 204))
-    }
-
     @Test func aFlakyPathFailsAsOftenAsSaidForEachId() {
         var router = FaultRouter()
         var random = SeededGenerator(seed: 1)
@@ -83,53 +56,6 @@ import Testing
         for identity in 0..<10_000 where status(identity) != 503 { Issue.record("\(identity) did not fail") }
         #expect(status(10_000) == 400)
         #expect(status(9_999) == 200)
-    }
-
-    @Test func redirectsCountDownAndKeepTheirTarget() {
-        var target = "/fault/redirect/breeds?times=3&code=307"
-        var hops: [String] = []
-        for _ in 0..<3 {
-            let answer = Self.reply(target).answer
-            #expect(answer.status == 307)
-            target = answer["Location"] ?? ""
-            hops.append(target)
-        }
-        #expect(
-            hops.map { String($0.prefix { $0 != "?" }) } == [
-                "/fault/redirect/breeds", "/fault/redirect/breeds", "/breeds",
-            ])
-        let away = Self.reply("/fault/redirect?times=2&to=http://h:1/a?b=%2541").answer["Location"] ?? ""
-        #expect(Self.reply(away).answer["Location"] == "http://h:1/a?b=%41")
-    }
-
-    @Test(
-        arguments: [
-            (nil, nil, 200), ("\"v1\"", nil, 304), ("W/\"v1\"", nil, 304), ("\"v0\", \"v1\"", nil, 304),
-            ("*", nil, 304),
-            ("\"v2\"", nil, 200), ("\"v2\"", "Tue, 14 Nov 2023 22:13:21 GMT", 200),
-            (nil, "Tue, 14 Nov 2023 22:13:21 GMT", 304), (nil, "Tue, 14 Nov 2023 22:13:20 GMT", 200),
-        ] as [(String?, String?, Int)])
-    func knownVersionsAreNotSentAgain(tag: String?, date: String?, status: Int) {
-        var router = FaultRouter()
-        var random = SeededGenerator(seed: 1)
-        var request = Request("GET", "/fault/etag")
-        request.ifNoneMatch = tag
-        request.ifModifiedSince = date
-        let answer = router.reply(to: request, using: &random, now: Timestamp(seconds: 0)).answer
-        #expect(answer.status == status)
-        #expect(answer["ETag"] == "\"v1\"")
-        #expect(answer["Last-Modified"] == "Tue, 14 Nov 2023 22:13:21 GMT")
-        #expect(answer.body.isEmpty == (status == 304))
-    }
-
-    @Test(arguments: [32, 33, 41, 42, 43, 44, 100, 126, 127, 128, 1_000, 1_027, 1_028, 1_029, 100_000])
-    func aLargeDocumentHasExactlyTheSizeAndTellsItsLength(size: Int) throws {
-        let body = Self.reply("/fault/large?bytes=\(size)").answer.body
-        #expect(body.count == size)
-        let trimmed = body[...(try #require(body.lastIndex(of: UInt8(ascii: "}"))))]
-        let document = try #require(JSONValue(trimmed))
-        #expect(document["length"]?.integer == document["fact"]?.text?.count)
-        #expect(body.count - trimmed.count <= 2)
     }
 
     @Test(arguments: [

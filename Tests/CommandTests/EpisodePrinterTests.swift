@@ -33,9 +33,4 @@ import Testing
         #expect(try !printed(.csv, isTerminal: true).contains("\u{1B}"))
         #expect(try !printed(.ndjson, isTerminal: true).contains("\u{1B}"))
     }
-
-    @Test func durationsHaveTwoUnits() {
-        let texts = [0.25, 59, 60, 61, 3_600, 3_660, 90_000, 86_400 * 9].map { EpisodePrinter.spoken(.seconds($0)) }
-        #expect(texts == ["250 ms", "59 s", "1 min", "1 min 1 s", "1 h", "1 h 1 min", "1 d 1 h", "9 d"])
-    }
 }

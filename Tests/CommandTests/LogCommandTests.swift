@@ -66,19 +66,6 @@ import Testing
         #expect(printed.lines.last?.hasPrefix(#"{"seq":2,"time":"1970-01-01T00:00:21.000000Z""#) == true)
     }
 
-    @Test func saysWhichNamesThereAreWhereTheOneIsNot() throws {
-        let journal = try journal()
-        let type = try Self.log(journal.path, "--type", "facts", "--type", "x\u{1b}")
-        #expect(type.status == 1 && type.text == "")
-        #expect(type.errors == "catwatch: --type: no line has 'facts', 'x␛'; there is fact\n")
-        #expect(
-            try Self.log(journal.path, "--source", "dogs").errors
-                == "catwatch: --source: no line has 'dogs'; there is fact\n")
-        // Names that are there, and no line in that time, are no mistake.
-        #expect(try Self.log(journal.path, "--type", "fact", "--since", "1h").errors == "")
-        #expect(try Self.log(journal.path, "-q", "--type", "facts").errors == "")
-    }
-
     @Test func aFeedSaysWhereItBeginsAndWhatIsMissing() throws {
         let journal = try journal()
         let newest = try Self.log(journal.path, "--limit", "3")

@@ -23,12 +23,6 @@ import Testing
         #expect(isFine && report == "nats: catwatch.v1.web1 can be published to CATWATCH\n", "\(report)")
     }
 
-    /// With one server there is no other way.
-    @Test func aSingleReplicaIsSaidAndIsNoFault() {
-        let (report, isFine) = check { $0.replicas = 1 }
-        #expect(isFine && report.contains("CATWATCH has one replica: while its server is away"), "\(report)")
-    }
-
     @Test func aDuplicateWindowThatAConflictOutlastsIsAFault() {
         for window in [Duration.seconds(120), NatsFence.silence] {
             let (report, isFine) = check { $0.duplicateWindow = window }

@@ -22,8 +22,4 @@ import Testing
         let text = Self.text(count)
         #expect(text.hasSuffix("  min/avg/p50/p95/p99/max = \(figures) ms\n"), "\(text)")
     }
-
-    @Test func endpointsWithoutAnswersHaveNone() {
-        #expect(Self.text(0) == "\n--- catwatch: 0 events in 3.0 s ---\nGET http://h/x: 0 answers, 0 errors\n")
-    }
 }

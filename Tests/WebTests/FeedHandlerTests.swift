@@ -54,24 +54,6 @@ import Web
         }
     }
 
-    @Test func aWrongQueryIsRefusedWithTheReason() async throws {
-        try await WebStage.run { stage in
-            for path in ["/events", "/feed"] {
-                for (query, text) in [
-                    ("since=x", "\"since\" takes a whole number from 0\n"),
-                    ("since=1&since=2", "the query has \"since\" twice\n"),
-                    ("what=1", "a query has no \"what\"\n"),
-                    ("types=%zz", "the query has a % without two hexadecimal digits, or is not UTF-8\n"),
-                ] {
-                    let answer = try await stage.ask("GET", "\(path)?\(query)", ["Last-Event-ID: r1-1"])
-                    #expect(answer.status == 400 && String(decoding: answer.body, as: UTF8.self) == text)
-                    #expect(answer.fields["content-type"] == "text/plain; charset=utf-8")
-                }
-            }
-            #expect(await stage.server.readerCount == 0)
-        }
-    }
-
     @Test func columnsOfNoJournalAreNotThere() async throws {
         try await WebStage.run { stage in
             let query = "from=2026-11-22T08:30:00Z&until=2026-11-22T08:40:00Z&sources=s&series=s&width=60"
