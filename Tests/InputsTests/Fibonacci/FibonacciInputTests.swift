@@ -131,32 +131,6 @@ import Testing
         }
     }
 
-    @Test func aRunIsManyShortPiecesOfWork() async throws {
-        // Somebody else's work on the same thread comes in between: a long run keeps nobody waiting.
-        let worker = try LoopThread(name: "numbers")
-        defer { worker.stop() }
-        let turns = try await withLoop { loop in
-            let store = EventStore(on: loop, wall: SystemWallClock(), identity: SimulatedFeed.identity)
-            let source = FibonacciFeed.source(LongRun.rounds(short: 10_000, long: 50_000))
-            let input = FibonacciInput(
-                source, store: store, polls: PollRequests(on: loop), on: loop, worker: worker.loop,
-                wall: SystemWallClock())
-            return try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try? await input.run() }
-                await Task.yield()
-                var turns = 0
-                while await store.counts.data == 0 {
-                    try await loop.offload(to: worker.loop) {}
-                    turns += 1
-                }
-                group.cancelAll()
-                return turns
-            }
-        }
-        // 10 MB of decimals are 80 slices, of which 16 go together.
-        #expect(turns >= 4)
-    }
-
     /// In a process of its own, as memory is the process's.
     @Test(.disabled(if: ThreadSanitizer.isOn)) func memoryStaysAtASliceHoweverMuchThereIs() async {
         await #expect(processExitsWith: .success) {

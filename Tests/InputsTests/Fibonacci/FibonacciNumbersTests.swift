@@ -35,20 +35,6 @@ import Testing
         #expect(Self.decimals(of: n) == decimals)
     }
 
-    @Test func agreeWithFastDoubling() {
-        var random = SeededGenerator(seed: .random(in: 0...(.max)))
-        let largest = LongRun.rounds(short: 3_000, long: PollRequest.mostN)
-        var wanted = Set([largest, 999, 1_000])
-        for _ in 0..<LongRun.rounds(short: 12, long: 16) { wanted.insert(Int.random(in: 0...largest, using: &random)) }
-        var numbers = FibonacciNumbers(through: largest)
-        for n in 0...largest {
-            if wanted.contains(n), Self.decimals(numbers) != NaiveNumber.fibonacci(n).decimals {
-                Issue.record("F(\(n)), seed \(random.seed)")
-            }
-            if n < largest { numbers.advance() }
-        }
-    }
-
     @Test func haveAsManyDigitsAsIsForetold() {
         let largest = LongRun.rounds(short: 3_000, long: PollRequest.mostN)
         var numbers = FibonacciNumbers(through: largest)

@@ -118,39 +118,6 @@ import Testing
         #expect(errors.allSatisfy { $0.contains(#""attempt":1,"#) } && came.said("recovered").count == 2)
     }
 
-    @Test func aJournalThatIsSlowIsWaitedForAndTheAgentAskedForWhatItDoesNotHave() async throws {
-        let came = try await Self.run(for: .seconds(3), behind: [AgentPosition("web1", LineID("a", 4))]) { _, peer in
-            peer.value.answer(200)
-            // Of what came to another process, this one has no kept lines.
-            #expect(peer.value.asked?.url == "http://web1.test/feed?since=4&run=a&kept=1")
-            try await Self.write([PeerLinesTests.hello("a")] + [4, 5].map { PeerLinesTests.fact($0) }, to: peer)
-            try await Self.stay(peer)
-        } beside: { store, _, loop in
-            #expect(await store.connections?.open == 0)
-            try await loop.sleep(for: .seconds(1))
-            #expect(await store.connections?.open == 1)
-        }
-        #expect(came.origins == [5])
-        #expect(came.said("error").count == 1 && came.said("error")[0].contains("waits for the journal"))
-        #expect(came.said("recovered").count == 1 && came.said("recovered")[0].contains(#""source":"catwatch""#))
-    }
-
-    /// An agent of a version without kept lines.
-    @Test func anAgentThatRefusesToBeAskedForKeptLinesIsAskedWithout() async throws {
-        let came = try await Self.run(for: .seconds(3), behind: [AgentPosition("web1", LineID("a", 4))]) {
-            number, peer in
-            if number == 0 {
-                return peer.value.answer(400)
-            }
-            peer.value.answer(200)
-            #expect(peer.value.asked?.url == "http://web1.test/feed?since=4&run=a")
-            try await Self.write([PeerLinesTests.hello("a"), PeerLinesTests.fact(5)], to: peer)
-            try await Self.stay(peer)
-        }
-        #expect(came.attempts.count == 2 && came.origins == [5])
-        #expect(came.said("error").allSatisfy { !$0.contains("web1") }, "\(came.said("error"))")
-    }
-
     @Test func whatCannotBeHadIsSaidOnceAndTriedOn() async throws {
         let came = try await Self.run(for: .seconds(120)) { number, peer in
             switch number {
@@ -177,11 +144,6 @@ import Testing
         #expect(errors.count == words.count, "\(errors)")
         for (error, words) in zip(errors, words) { #expect(error.contains(words)) }
         #expect(came.attempts.count >= 10 && came.origins.first == 1)
-    }
-
-    @Test func whoIsStoppedWhileAnAgentIsAskedReportsNothing() async throws {
-        let came = try await Self.run(for: .seconds(2)) { _, peer in try await peer.value.sleep(.seconds(100)) }
-        #expect(came.attempts.count == 1 && came.said("error").isEmpty, "\(came.said("error"))")
     }
 
     /// One that greets in order each time, and then goes wrong, is asked less and less often.

@@ -77,15 +77,6 @@ import Testing
         #expect(feed.progress == [Progress(done: 1, total: 1, page: 1, gone: ["a"])])
     }
 
-    @Test func aPatternThatMatchedOnceAndAnEmptyListAreNoFaults() async throws {
-        let source = try Self.source(key: try Self.id(), only: ["a*", "b"])
-        let bodies = ["[]", Self.body(["a1", "b"]), Self.body(["b"]), "[]", Self.body(["x"])]
-        let feed = try await Self.poll(source, bodies)
-        #expect(feed.errors.map(\.message) == [])
-        let wrong = try await Self.poll(source, ["[]", Self.body(["a1"]), Self.body(["a1"])])
-        #expect(wrong.errors.map(\.message) == ["only: \"b\" matches the key of no item"])
-    }
-
     /// Such a search once took a minute.
     @Test func manyPatternsAndLongKeysTakeLittle() {
         let choice = ItemChoice((0..<1_000).map { "*\(String(repeating: "a", count: 500))b\($0)*" })
@@ -94,28 +85,6 @@ import Testing
         for _ in 0..<200 { #expect(!choice.includes(key, noting: &matches)) }
         #expect(choice.includes(key + Array("b7".utf8), noting: &matches))
         #expect(matches.contains(7) && !matches.contains(8))
-    }
-
-    /// A random item an answer says nothing of the others.
-    @Test func oneOfManyItemsLeavesTheOthers() async throws {
-        var source = try Self.source(key: try Self.id())
-        source.extraction.items = nil
-        let feed = try await Self.poll(source, ["a", "b", "a"].map { #"{"id":"\#($0)","n":1}"# })
-        #expect(feed.progress == [])
-        #expect(feed.data.map(\.series) == ["s/a", "s/b", "s/a"])
-    }
-
-    @Test func positionsOfAListThatGotShorterAreGone() async throws {
-        let feed = try await Self.poll(
-            try Self.source(key: .position), [Self.body(["x", "y", "z"]), Self.body(["y"]), "[]", Self.body(["y"])])
-        #expect(feed.progress.map(\.gone) == [["2", "3"], ["1"]])
-        #expect(feed.data.map(\.series) == ["s/1", "s/2", "s/3", "s/1", "s/1"])
-    }
-
-    @Test func membersOfAnObjectAreGoneByTheirNames() async throws {
-        let feed = try await Self.poll(
-            try Self.source(), [#"{"a\u002fb":{"n":1},"c":{"n":2}}"#, #"{"c":{"n":2}}"#, #"{"a/b":{"n":2}}"#])
-        #expect(feed.progress.map(\.gone) == [["a/b"], ["c"]])
     }
 
     @Test func itemsAreCountedWhereThatIsAskedFor() async throws {
@@ -129,16 +98,6 @@ import Testing
                 Progress(done: 0, total: 0, page: 1, items: 0), Progress(done: 1, total: 1, page: 1, items: 1),
             ])
         #expect(feed.state == .ok)
-    }
-
-    @Test func aMillionItemsAreCounted() async throws {
-        let body = "[" + repeatElement("0", count: 1_000_000).joined(separator: ",") + "]"
-        var source = try Self.source(counts: true)
-        source.extraction.value = .nowhere
-        source.every = .seconds(3_600)
-        let feed = try await SimulatedFeed.run(source, for: .seconds(60), decodes: false) { _, _ in .answer(200, body) }
-        let lines = feed.texts.filter { $0.contains(#""type":"progress""#) }
-        #expect(lines.count == 1 && lines[0].contains(#""done":1000000,"total":1000000,"page":1,"items":1000000}"#))
     }
 
     /// What is left of a document when its source ends in the middle of it is not gone.
@@ -189,56 +148,6 @@ import Testing
 
     // MARK: Pages
 
-    @Test func aListingTellsAtItsEnd() async throws {
-        let source = try SimulatedListing.source(every: .seconds(60)) {
-            $0.countsItems = true
-            $0.retryMost = .seconds(1)
-        }
-        // The second run fails in the middle of a page, and asks for it again; the third has an item without its key on its
-        // last page, the fourth on its first one; the fifth goes round in a circle.
-        let feed = try await SimulatedListing.run(source, for: .seconds(359)) { number, _ in
-            func page(_ items: [Int], last: Bool) -> ScriptedTransport.Reply {
-                SimulatedListing.page(items, total: 5, next: last ? "null" : "\"?page=2\"")
-            }
-            switch number {
-            case 0: return page([1, 2, 3], last: false)
-            case 1: return page([4, 5], last: true)
-            case 2: return page([1, 2], last: false)
-            case 3: return .answer(500, "")
-            case 4: return page([4, 5, 6], last: true)
-            case 5: return page([1, 2], last: false)
-            case 6: return .answer(200, #"{"data":[{"name":"4"},{"x":1},{"name":"5"}],"total":5,"next":null}"#)
-            case 7: return .answer(200, #"{"data":[{"name":"1"},{"x":1}],"total":5,"next":"?page=2"}"#)
-            case 8: return page([4, 5], last: true)
-            case 9: return page([1, 2], last: false)
-            case 10: return SimulatedListing.page([4, 9], total: 5, next: "\"?page=2\"")
-            case 11: return page([1, 4], last: false)
-            default: return page([], last: true)
-            }
-        }
-        feed.expectWellFormed()
-        #expect(
-            feed.progress.map(\.gone) == [
-                [], [], [], ["3"], [], [], [], [], [], [], [], ["2", "5", "6", "9"], ["1", "4"],
-            ])
-        #expect(feed.progress.map(\.items) == [nil, 5, nil, 5, nil, nil, nil, nil, nil, nil, nil, 2, 0])
-    }
-
-    @Test func pagesWithoutAnItemThatIsChosenAreNotTheLast() async throws {
-        let source = try SimulatedListing.source(paging: .counted(parameter: "p", first: 1)) {
-            $0.extraction.only = ItemChoice(["7", "none", "no*"])
-            $0.countsItems = true
-            $0.total = nil
-        }
-        let feed = try await SimulatedListing.run(source) { number, _ in
-            SimulatedListing.page(number < 4 ? number * 2..<number * 2 + 2 : 0..<0)
-        }
-        #expect(feed.calls.count == 5 && feed.keys == ["7"] && feed.state == .ok)
-        #expect(feed.progress.last == Progress(done: 8, total: nil, page: 5, items: 1))
-        #expect(feed.errors.map(\.message) == [#"only: "none" and 1 more of its patterns match the key of no item"#])
-        #expect(feed.errors.map(\.code) == [.config])
-    }
-
     // MARK: Choosing
 
     @Test func onlyItemsThatAreChosenAreTaken() async throws {
@@ -269,27 +178,6 @@ import Testing
         #expect(partly.errors.count == 1 && partly.errors[0].code == .pointer)
     }
 
-    @Test(
-        arguments: [
-            ("*", ["", "a", "ab"], []), ("a", ["a"], ["", "A", "aa", "a*"]), ("a*", ["a", "ab", "a*"], ["", "ba"]),
-            ("*a", ["a", "ba", "aa"], ["", "ab"]), ("a*a", ["aa", "aba", "aaa"], ["a", "ab", "ba"]),
-            ("*a*", ["a", "bab"], ["", "b"]), ("a*b*c", ["abc", "axbyc", "abbcc"], ["ac", "abcd", "acb"]),
-            ("a**c", ["ac", "abc"], ["a", "c"]), ("ö*", ["ö", "öl"], ["o", "o\u{308}"]),
-            ("ab*ab", ["abab", "abxab"], ["ab", "abb", "aab"]),
-            ("*ab*ab*", ["abab", "xabyabz"], ["ab", "aab", "abb"]),
-            ("#", ["#"], ["1"]), ("[a]?", ["[a]?"], ["a", "ab"]),
-        ] as [(String, [String], [String])])
-    func patternsMatchWholeKeys(pattern: String, good: [String], bad: [String]) {
-        let choice = ItemChoice([pattern])
-        for (keys, isGood) in [(good, true), (bad, false)] {
-            for key in keys {
-                var matches = ItemChoice.Matches()
-                #expect(choice.includes(Bytes(key.utf8), noting: &matches) == isGood, "\(pattern) \(key)")
-                #expect(matches.contains(0) == isGood)
-            }
-        }
-    }
-
     /// Against a search that tries every length of a `*`.
     @Test(arguments: [1, 2, 3] as [UInt64]) func patternsMatchAsASlowSearchSays(seed: UInt64) {
         func slow(_ pattern: Substring, _ key: Substring) -> Bool {
@@ -318,14 +206,6 @@ import Testing
                 #expect(matches.contains(index), "seed \(seed): \(patterns) \(key)")
             }
         }
-    }
-
-    @Test func thousandPatternsAndTenThousandItems() async throws {
-        let patterns = (0..<500).map { "\($0)" } + (0..<500).map { "x*\($0)*y" }
-        let source = try Self.source(key: try Self.id(), only: patterns)
-        let feed = try await Self.poll(source, [Self.body((0..<10_000).map { "\($0)" })])
-        #expect(feed.data.count == 500 && feed.errors.count == 1)
-        #expect(feed.errors[0].message == #"only: "x*0*y" and 499 more of its patterns match the key of no item"#)
     }
 }
 

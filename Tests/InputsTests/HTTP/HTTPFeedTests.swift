@@ -213,34 +213,6 @@ import Testing
         }
     }
 
-    /// A relay whose agent is not there yet has nothing to say.
-    @Test func aFeedMayBeginLongAfterItsHead() async throws {
-        try await Self.run {
-            $0.timeout = .milliseconds(100)
-        } answer: { _ in
-            .held(Self.found)
-        } _: { bench in
-            let body = try await bench.feed.open(nil)
-            try await bench.loop.sleep(for: .milliseconds(200))
-            let count = try body.value.read(into: ReadBuffer().memory)
-            #expect(count == nil)
-            #expect(await bench.server.left == 0)
-            body.value.close()
-        }
-    }
-
-    /// An agent of a version without kept lines.
-    @Test func whoRefusesToBeAskedForKeptLinesIsAskedOnceWithout() async throws {
-        try await Self.run { _ in
-        } answer: { request in
-            .text(request.contains("kept") ? "HTTP/1.1 400 Bad Request\r\n\r\n" : Self.found + "one\n")
-        } _: { bench in
-            let body = try await bench.feed.open(FeedResumption(behind: LineID("r1", 4), wantsAllKept: true))
-            #expect(try await Self.text(of: body) == "one\n")
-            #expect(await bench.server.requests.map { $0.contains("kept=1") } == [true, false])
-        }
-    }
-
     @Test(arguments: [301, 302, 303, 307, 308])
     func aRedirectIsNotFollowed(code: Int) async throws {
         try await CurlBench.run { bench in
@@ -312,34 +284,6 @@ import Testing
         }
     }
 
-    @Test func whoGivesUpWaitingClosesTheConnection() async throws {
-        try await Self.run { _ in
-        } answer: { _ in
-            .held("HTTP/1.1 200 OK\r\n")
-        } _: { bench in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    let failure = try await bench.failure()
-                    #expect(failure.code == .closed && failure.message == "the request was cancelled")
-                }
-                while await bench.server.requests.isEmpty { try await bench.loop.sleep(for: .milliseconds(1)) }
-                group.cancelAll()
-                try await group.waitForAll()
-            }
-            while await bench.server.left == 0 { try await bench.loop.sleep(for: .milliseconds(1)) }
-        }
-    }
-
-    @Test func aFeedThatNobodyHoldsAnyMoreIsClosed() async throws {
-        try await Self.run { _ in
-        } answer: { _ in
-            .held(Self.found + "one\n")
-        } _: { bench in
-            _ = try await bench.feed.open(nil)
-            while await bench.server.left == 0 { try await bench.loop.sleep(for: .milliseconds(1)) }
-        }
-    }
-
     @Test(
         arguments: [
             "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\none\n",
@@ -353,19 +297,6 @@ import Testing
             let body = try await bench.feed.open(nil)
             #expect(try await Self.text(of: body, upTo: 4) == "one\n")
             await #expect(throws: SystemError.self) { _ = try await Self.text(of: body) }
-        }
-    }
-
-    @Test func aConnectionThatIsResetIsAnError() async throws {
-        try await CurlBench.run { bench in
-            let (status, body) = try await bench.transport.open(bench.request("/fault/reset/breeds?after=10"))
-            #expect(status == 200)
-            let error = await #expect(throws: SystemError.self) { _ = try await Self.text(of: body) }
-            #expect(error?.code == ECONNRESET)
-            let failure = await #expect(throws: HTTPFailure.self) {
-                _ = try await bench.transport.open(bench.request("/fault/reset"))
-            }
-            #expect(failure?.code == .reset && failure?.message.contains("broke") == true)
         }
     }
 
@@ -393,27 +324,6 @@ import Testing
                 place += count
                 try #require(buffer.memory[count - 1] == UInt8(ascii: "0") + UInt8((place - 1) % 10), "at \(place)")
             }
-        }
-    }
-
-    @Test func aSmallBufferGetsItAllAsWell() async throws {
-        let text = (0..<20_000).map { "\($0)\n" }.joined()
-        try await Self.run { _ in
-        } answer: { _ in
-            .text(Self.found + text)
-        } _: { bench in
-            let body = try await bench.feed.open(nil)
-            let buffer = ReadBuffer(count: 1_000)
-            var bytes: [UInt8] = []
-            while true {
-                guard let count = try body.value.read(into: buffer.memory) else {
-                    try await body.value.waitUntilReadable()
-                    continue
-                }
-                if count == 0 { break }
-                bytes += buffer.memory[..<count]
-            }
-            #expect(String(decoding: bytes, as: UTF8.self) == text)
         }
     }
 

@@ -56,25 +56,6 @@ import WebSocket
         #expect(eager.errors.allSatisfy { ($0.retryIn ?? .zero) <= .milliseconds(201) }, "seed \(seed)")
     }
 
-    @Test func whatHasNotChangedSinceIsAGoodAnswerToo() async throws {
-        let feed = try await SimulatedFeed.run(try SimulatedFeed.source(), for: .seconds(20)) { number, _ in
-            let headers = HTTPAnswerHeaders(etag: "\"1\"", contentType: "application/json")
-            return [2, 3].contains(number)
-                ? .failure(.reset, "broke") : number == 0 ? .answer(headers: headers) : .answer(304, "")
-        }
-        #expect(feed.recoveries.map(\.attempts) == [2])
-        let index = try #require(feed.lines.firstIndex { $0.type == "recovered" })
-        #expect(feed.lines[index + 1].type == "latency" && feed.data.count == 1)
-    }
-
-    @Test func aSourceThatNeverFailedHasNotRecovered() async throws {
-        let feed = try await SimulatedFeed.run(try SimulatedFeed.source(), for: .seconds(20)) { number, _ in
-            number < 4 ? .failure(.reset, "broke") : number % 2 == 0 ? .answer() : .answer(503, "")
-        }
-        #expect(feed.recoveries.map(\.attempts) == [4] + Array(repeating: 1, count: feed.recoveries.count - 1))
-        #expect(feed.recoveries.count > 3 && feed.recoveries.allSatisfy { $0.down >= .milliseconds(500) })
-    }
-
     @Test func aListingTellsBeforeThePageThatComesAgain() async throws {
         let feed = try await SimulatedListing.run(try SimulatedListing.source { $0.total = nil }) { number, request in
             [1, 2].contains(number)
@@ -87,18 +68,6 @@ import WebSocket
                 "breed", "latency", "progress", "error", "error", "recovered", "breed", "latency", "progress",
             ])
         #expect(feed.recoveries.map(\.attempts) == [2])
-    }
-
-    @Test func aListingIsTriedAgainWithinHalfAMinute() async throws {
-        let source = try SimulatedListing.source(every: .seconds(600)) { $0.total = nil }
-        let feed = try await SimulatedListing.run(source, for: .seconds(1_800)) { number, _ in
-            number < 30 ? .failure(.connect, "refused") : SimulatedListing.page([number])
-        }
-        #expect(feed.errors.count == 30)
-        #expect(feed.errors.allSatisfy { ($0.retryIn ?? .zero) <= .seconds(30) })
-        #expect(feed.recoveries.map(\.attempts) == [30])
-        // Only what comes behind the first page is given up: there is nothing to begin anew.
-        #expect(!feed.errors.contains { $0.message.contains("given up") })
     }
 
     @Test func nobodyCanAskBeforeTheUpstreamWantsToBeAsked() async throws {
@@ -156,12 +125,5 @@ import WebSocket
             #expect(sample.status == 101)
         }
         #expect(feed.data.isEmpty && feed.state == .ok)
-    }
-
-    @Test func aWebSocketsLongestWaitIsWhatIsSaid() async throws {
-        var source = try SimulatedSocket.source()
-        source.retryMost = .milliseconds(200)
-        let feed = try await SimulatedSocket.run(source, for: .seconds(60)) { _, _ in }
-        #expect(feed.errors.count > 300 && feed.errors.allSatisfy { ($0.retryIn ?? .seconds(9)) <= .milliseconds(200) })
     }
 }

@@ -66,33 +66,6 @@ import Testing
         #expect(hello.raw("first_seq") == "7")
     }
 
-    @Test func aRecordingWithoutLinesOfARunIsStillToldWhoseItIs() async throws {
-        let stage = try await Self.play(Recorded.hello("quiet"))
-        #expect(stage.runs == ["\"quiet\""] && stage.numbered.isEmpty)
-    }
-
-    @Test(arguments: [ReplaySpeed.most, .usual]) func whoKeepsRunsIsToldHowEachEndedAndNobodyElse(
-        speed: ReplaySpeed
-    ) async throws {
-        // The `bye` of another run, and one of a year later, say nothing.
-        let text =
-            Recorded.hello("a") + Recorded.data(1, at: 1) + Recorded.bye("z", at: 2, last: 1)
-            + Recorded.bye("a", at: 31_536_000, last: 1, "SIGTERM") + Recorded.hello("b", at: 4)
-            + Recorded.bye("b", at: 5, last: 0, "count") + Recorded.hello("c", at: 6) + Recorded.data(1, at: 7)
-        let (stage, said) = try await withLoop(virtual: true) { loop in
-            let stage = ReplayStage(on: loop, speed: speed)
-            let keeper = await stage.openKeeper()
-            async let said = stage.farewells(of: keeper)
-            try await stage.play(ByteSource(Array(text.utf8)))
-            return (stage, try await said)
-        }
-        #expect(said == ["a 1 SIGTERM", "b 0 count"])
-        #expect(stage.runs == ["\"a\"", "\"b\"", "\"c\""] && stage.numbered.count == 2)
-        let byes = stage.got.filter { $0.text.hasPrefix("{\"type\":\"bye\"") }
-        #expect(byes.count == 1 && byes[0].raw("run") == "\"c\"" && byes[0].raw("reason") == "\"end\"")
-        #expect(stage.clock.now == ReplayStage.began + .seconds(7) && stage.said.isEmpty, "\(stage.said)")
-    }
-
     // MARK: Pace
 
     @Test(arguments: [(1_000, 30), (10_000, 3), (100, 300)])
@@ -112,30 +85,6 @@ import Testing
         let stage = try await Self.play(Recorded.hello() + Recorded.data(1, at: 0) + Recorded.data(2, at: 3_000))
         #expect(stage.got.allSatisfy { $0.after == .zero })
         #expect(stage.clock.now == ReplayStage.began + .seconds(3_000) && stage.clock.rate == 0)
-    }
-
-    @Test func theClockGoesOnBetweenTwoLinesAndNotBeyondTheNext() async throws {
-        let text = Recorded.hello() + Recorded.data(1, at: 0) + Recorded.data(2, at: 100) + Recorded.data(3, at: 200)
-        _ = try await Self.play(text, speed: .thousandths(10_000)) { _ in
-        } beside: { stage in
-            try await stage.loop.sleep(for: .seconds(4))
-            #expect(abs((stage.clock.now - ReplayStage.began).seconds - 40) < 0.01)
-            #expect(stage.store.wallRate == 10)
-            #expect(await stage.store.feedTime == stage.clock.now)
-        }
-    }
-
-    /// As when a recording comes through a pipe.
-    @Test func theClockGoesOnBehindALineWhenTheNextHasNotCome() async throws {
-        try await withLoop(virtual: true) { loop in
-            let clock = ReplayClock(on: loop, before: SystemWallClock())
-            let second = ReplayStage.began + .seconds(10)
-            #expect(clock.turn(of: ReplayStage.began) == .now && clock.turn(of: second) == .later(.seconds(10)))
-            try await loop.sleep(for: .seconds(10))
-            #expect(clock.turn(of: second) == .now)
-            try await loop.sleep(for: .seconds(5))
-            #expect(abs((clock.now - second).seconds - 5) < 0.01)
-        }
     }
 
     @Test func aPauseStopsTheClockAndTheLinesUntilItIsOver() async throws {
@@ -171,16 +120,6 @@ import Testing
         #expect(zip(times, [0, 75, 80, 279]).allSatisfy { abs($0 - $1) < 0.01 }, "\(times)")
     }
 
-    @Test func oldEventsAreNoTimeOfTheRecordingAndAClockThatWasSetBackIs() async throws {
-        let text =
-            Recorded.hello() + Recorded.data(1, at: 0) + Recorded.data(2, at: -5_000) + Recorded.data(3, at: 10)
-            + Recorded.latency(4, at: -100) + Recorded.latency(5, at: -90)
-        let stage = try await Self.play(text, speed: .usual)
-        let times = stage.numbered.map { $0.after.seconds }
-        #expect(zip(times, [0, 0, 10, 10, 20]).allSatisfy { abs($0 - $1) < 0.01 }, "\(times)")
-        #expect(stage.clock.now == ReplayStage.began - .seconds(90))
-    }
-
     @Test func aCenturyOfSilenceIsLeaptOverAndSaid() async throws {
         let text =
             Recorded.hello() + Recorded.data(1, at: 0) + Recorded.data(2, at: 3_155_760_000)
@@ -199,85 +138,6 @@ import Testing
         #expect(abs((stage.clock.now - ReplayStage.began).seconds - 20) < 1)
     }
 
-    @Test func aClockWhoseLinesAreHeldUpWaitsAtTheNextOne() async throws {
-        // Both lines are long: with the first the log is half full, and its reader is away.
-        func long(_ seq: Int, at seconds: Double) -> String {
-            Recorded.data(seq, at: seconds).dropLast(3) + ",\"x\":\"" + String(repeating: "x", count: 40_000) + "\"}}\n"
-        }
-        let text = Recorded.hello() + long(1, at: 0) + long(2, at: 1) + long(3, at: 2) + Recorded.data(4, at: 3)
-        let stage = try await Self.play(text, speed: .usual, reading: .seconds(60)) {
-            $0.logCapacity = 1 << 16
-        } beside: { stage in
-            for second in 1...50 {
-                try await stage.loop.sleep(for: .seconds(1))
-                let next = await stage.store.nextSequence
-                #expect(stage.clock.now <= ReplayStage.began + .seconds(next - 1), "after \(second) s: \(next)")
-            }
-        }
-        #expect(stage.numbered.compactMap(\.seq) == [1, 2, 3, 4] && stage.gaps.isEmpty)
-        #expect(try #require(stage.got.last).after > .seconds(60))
-    }
-
-    @Test func aClockWaitsAtTheNextRunUntilAllOfTheOneBeforeIsTaken() async throws {
-        let text =
-            Recorded.hello("a") + Recorded.data(1, at: 0) + Recorded.data(2, at: 1) + Recorded.hello("b", at: 2)
-            + Recorded.data(1, at: 3)
-        _ = try await Self.play(text, speed: .usual, reading: .seconds(60)) { _ in
-        } beside: { stage in
-            try await stage.loop.sleep(for: .seconds(50))
-            #expect(stage.clock.now <= ReplayStage.began + .seconds(2))
-        }
-    }
-
-    @Test func answersThatAreThereTwiceDoNotSetTheClockBack() async throws {
-        let lines = (1...20).map { Recorded.latency($0, at: Double($0)) }.joined()
-        let stage = try await Self.play(Recorded.hello() + lines + lines + Recorded.latency(21, at: 21), speed: .usual)
-        #expect(stage.numbered.count == 21)
-        #expect(abs(try #require(stage.numbered.last).after.seconds - 21) < 0.01)
-    }
-
-    @Test(arguments: [ReplaySpeed.usual, .thousandths(10_000_000)]) func inAPauseAKeyGoesFromLineToLine(
-        speed: ReplaySpeed
-    ) async throws {
-        // Two of one time, an event that is late, and a clock that is set back.
-        let times = [0, 100, 100, 300, 250, 400.0]
-        let lines =
-            times.enumerated().map { Recorded.data($0.offset + 1, at: $0.element) }.joined()
-            + Recorded.latency(7, at: -9_000)
-            + Recorded.latency(8, at: -8_900)
-        _ = try await Self.play(Recorded.hello() + lines, speed: speed) { _ in
-        } beside: { stage in
-            try await stage.loop.sleep(for: .microseconds(1))
-            stage.clock.togglePause()
-            for (count, time) in [(1, 0.0), (3, 100), (5, 300), (7, -9_000), (8, -8_900)] {
-                try await stage.loop.sleep(for: .seconds(1_000))
-                #expect(stage.numbered.count == count, "\(time)")
-                #expect(abs((stage.clock.now - ReplayStage.began).seconds - time) < 0.1, "\(time)")
-                stage.clock.skip()
-            }
-            // There are no more, and a pause holds an end no longer than its last line.
-            stage.clock.skip()
-            try await stage.loop.sleep(for: .seconds(1))
-            #expect(stage.got.last?.raw("reason") == "\"end\"")
-        }
-    }
-
-    @Test func pausedAtTheGreatestSpeedItStandsWhereItIs() async throws {
-        let lines = (1...20_000).map { Recorded.data($0, at: Double($0)) }.joined()
-        _ = try await Self.play(Recorded.hello() + lines, speed: .most, reading: .seconds(1)) {
-            $0.logCapacity = 1 << 16
-        } beside: { stage in
-            try await stage.loop.sleep(for: .seconds(3))
-            stage.clock.togglePause()
-            let (time, next) = (stage.clock.now, await stage.store.nextSequence)
-            try await stage.loop.sleep(for: .seconds(1_000))
-            #expect(stage.clock.now == time && stage.store.playback == "paused")
-            #expect(await stage.store.nextSequence == next)
-            stage.clock.togglePause()
-            #expect(stage.store.playback == "max")
-        }
-    }
-
     // MARK: From a time on
 
     @Test func itBeginsAtTheFirstLineOfThatTimeOrLater() async throws {
@@ -289,12 +149,6 @@ import Testing
         #expect(stage.numbered.compactMap(\.seq) == Array(40...50) && stage.gaps.isEmpty && stage.runs == ["\"b\""])
         #expect(abs(try #require(stage.numbered.last).after.seconds - 10) < 0.01)
         #expect(stage.got.contains { $0.text.contains(#""sources":[{"source":"fact""#) })
-    }
-
-    @Test func aTimeBehindItsEndIsSaid() async throws {
-        let stage = try await Self.play(
-            Recorded.hello() + Recorded.data(1, at: 1), from: ReplayStage.began + .seconds(2))
-        #expect(stage.numbered.isEmpty && stage.said == ["the file: there is no line of that time or later"])
     }
 
     // MARK: What is none
@@ -309,15 +163,6 @@ import Testing
         let said = try #require(stage.said.first)
         #expect(stage.said.count == 1, "\(stage.said)")
         #expect(said.hasPrefix("the file: 6 lines are no lines of a feed, the first of them line 2: "), "\(said)")
-    }
-
-    @Test(arguments: [Recorded.hello(first: 100) + Recorded.data(100, at: 1), Recorded.data(100, at: 1)])
-    func linesThatNoGapCanNameAreSaid(start: String) async throws {
-        let late = Recorded.data(50, at: 2) + Recorded.latency(51, at: 3)
-        let stage = try await Self.play(start + late + Recorded.data(100, at: 1) + Recorded.data(101, at: 4))
-        #expect(stage.numbered.compactMap(\.seq) == [100, 101] && stage.gaps.isEmpty)
-        #expect(stage.said.count == 1 && stage.said[0].contains("2 lines are no lines of a feed"), "\(stage.said)")
-        #expect(stage.said[0].hasSuffix("its number is 50, and its run begins with 100"), "\(stage.said)")
     }
 
     @Test func theGreatestNumberIsNoLines() async throws {
@@ -335,15 +180,6 @@ import Testing
         let text = "\u{FEFF}" + Recorded.hello() + Recorded.data(1, at: 1) + "\u{FEFF}" + Recorded.data(2, at: 1)
         let stage = try await Self.play(text)
         #expect(stage.runs == ["\"r1\""] && stage.numbered.count == 2 && stage.said.isEmpty)
-    }
-
-    @Test func aLineOfByteOrderMarksIsNone() async throws {
-        let marks = String(repeating: "\u{FEFF}", count: 349_000)
-        let stage = try await Self.play(
-            Recorded.hello() + marks + "\n\u{FEFF}" + Recorded.data(1, at: 1) + "\u{FEFF}\u{FEFF}"
-                + Recorded.data(2, at: 2))
-        #expect(stage.numbered.compactMap(\.seq) == [1])
-        #expect(stage.said.count == 1 && stage.said[0].contains("2 lines are no lines of a feed"), "\(stage.said)")
     }
 
     @Test func aLastLineWithoutANewlineIsOne() async throws {
@@ -394,23 +230,6 @@ import Testing
             await stage.store.finish("count")
         }
         #expect(stage.numbered.count == 10)
-    }
-
-    /// An output may be slow to take the last of what it gets.
-    @Test func nothingIsReadBehindTheEndOfTheFeed() async throws {
-        try await withLoop(virtual: true) { loop in
-            let stage = ReplayStage(on: loop, speed: .most) { $0.data = 10 }
-            let lines = (1...100).map { Recorded.data($0, at: 0) }
-            let source = ByteSource(Array((Recorded.hello() + lines.joined()).utf8), piece: 100)
-            async let ended: Void = {
-                try await stage.store.waitForLimit()
-                await stage.store.finish("count")
-            }()
-            try await stage.play(source, reading: .seconds(1))
-            try await ended
-            #expect(stage.numbered.count == 10)
-            #expect(source.place < (Recorded.hello() + lines[..<12].joined()).utf8.count, "\(source.place)")
-        }
     }
 
     // MARK: Journals
@@ -479,96 +298,6 @@ import Testing
         #expect(!JournalStream.isJournal(path))
         var left = [UInt8](repeating: 0, count: 100)
         #expect(read(pipe.number, &left, left.count) == text.count && Array(left[..<text.count]) == text)
-    }
-
-    /// Also when the run before had the same, byte for byte.
-    @Test func everyRunOfAJournalBeginsWithItsStats() async throws {
-        let history = MemoryHistory()
-        for run in ["a", "b"] {
-            history.begin(run, hello: Array("\(run)\n".utf8), stats: Array("stats\n".utf8))
-            for number in 1...2 { history.add(Array("\(number)".utf8), number...number, ReplayStage.began) }
-        }
-        let text = try await withLoop(virtual: true) { loop in
-            let stream = JournalStream(history, from: nil, on: loop, worker: loop)
-            let buffer = ReadBuffer()
-            var bytes: [UInt8] = []
-            while true {
-                guard let count = try stream.read(into: buffer.memory) else {
-                    try await stream.waitUntilReadable()
-                    continue
-                }
-                if count == 0 { return String(decoding: bytes, as: UTF8.self) }
-                bytes += buffer.memory[..<count]
-            }
-        }
-        #expect(text == "a\nstats\n1\n2\nb\nstats\n1\n2\n")
-    }
-
-    @Test(arguments: [nil, 8]) func sourcesAreDescribedAsAtEachLineOfAJournal(from: Int?) async throws {
-        let folder = try TestSupport.TemporaryFolder()
-        let path = folder.path("j.db")
-        for (unit, numbers) in [("m", 1...5), ("km", 6...9)] {
-            let source = #"{"source":"fact","state":"ok","unit":"\#(unit)"}"#
-            let (last, time) = (numbers.lowerBound - 1, Recorded.time(Double(numbers.lowerBound) - 0.5))
-            let stats =
-                #"{"type":"stats","time":\#(time),"as_of":\#(last),"endpoints":[],"sources":[\#(source)]}"# + "\n"
-            try Self.journal([("a", numbers.map { Recorded.data($0, at: Double($0)) })], at: path, stats: stats)
-        }
-        let stage = try await withLoop(virtual: true) { loop in
-            let stage = ReplayStage(on: loop, speed: .usual)
-            let start = from.map { ReplayStage.began + .seconds($0) }
-            try await stage.play(
-                JournalStream(SQLiteHistory(path: path), from: start, on: loop, worker: loop), from: start)
-            return stage
-        }
-        let told = stage.got.compactMap { $0.raw("unit") ?? $0.seq.map { "\($0)" } }
-        let all = [#""m""#, "1", "2", "3", "4", "5", #""km""#, "6", "7", "8", "9"]
-        #expect(told == (from == nil ? all : [#""km""#, "8", "9"]))
-    }
-
-    @Test func howTheRunsOfAJournalEndedIsPassedOn() async throws {
-        let folder = try TestSupport.TemporaryFolder()
-        let path = folder.path("j.db")
-        // More than a page.
-        let first = (1...1_500).map { Recorded.data($0, at: Double($0)) }
-        let last = [Recorded.data(5, at: 1_700)]
-        try Self.journal(
-            [("a", first), ("b", [Recorded.data(1, at: 1_600)]), ("c", last)],
-            ended: ["a": "SIGTERM", "c": #"it \"ended\""#],
-            at: path)
-        let (stage, said) = try await withLoop(virtual: true) { loop in
-            let stage = ReplayStage(on: loop, speed: .most)
-            let keeper = await stage.openKeeper()
-            async let said = stage.farewells(of: keeper)
-            try await stage.play(JournalStream(SQLiteHistory(path: path), from: nil, on: loop, worker: loop))
-            return (stage, try await said)
-        }
-        #expect(said == ["a 1500 SIGTERM", "c 5 it \"ended\""])
-        #expect(stage.numbered.count == 1_502 && stage.gaps.isEmpty && stage.said.isEmpty, "\(stage.said)")
-    }
-
-    @Test(arguments: ["a", "b"]) func aJournalThatGrowsMeanwhileSaysWhereItEnds(by run: String) async throws {
-        let folder = try TestSupport.TemporaryFolder()
-        let path = folder.path("j.db")
-        try Self.journal(
-            [("a", (1...5).map { Recorded.data($0, at: Double($0)) })], ended: ["a": "count"], at: path)
-        let (stage, ends) = try await withLoop(virtual: true) { loop in
-            let stage = ReplayStage(on: loop, speed: .usual)
-            let keeper = await stage.openKeeper()
-            async let ends = stage.farewells(of: keeper)
-            async let played: Void = stage.play(
-                JournalStream(SQLiteHistory(path: path), from: nil, on: loop, worker: loop))
-            try await loop.sleep(for: .seconds(2))
-            try Self.journal([(run, [Recorded.data(6, at: 100)])], at: path)
-            try await played
-            return (stage, try await ends)
-        }
-        // One that goes on was not at its end.
-        #expect(ends == (run == "a" ? [] : ["a 5 count"]))
-        #expect(stage.numbered.count == 5 && stage.runs == ["\"a\""])
-        #expect(
-            stage.said == ["the file: it is being written to: played back is what it had, up to line 5 of run a"],
-            "\(stage.said)")
     }
 
     @Test func aJournalWithoutSuchATimeAndOneThatIsNoneAreSaid() async throws {

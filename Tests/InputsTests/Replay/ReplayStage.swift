@@ -113,35 +113,6 @@ final class ReplayStage: @unchecked Sendable {  // touched on one loop only
         }
     }
 
-    /// Reads it to its end as a journal does, beside `play`.
-    ///
-    /// - Parameter reader: from `openKeeper`.
-    /// - Returns: how its runs ended, as they said.
-    func farewells(of reader: ReaderID) async throws -> [String] {
-        var said: [String] = []
-        var isOver = false
-        while !isOver {
-            try await loop.sleep(for: .milliseconds(1))
-            while !isOver, let delivery = await store.dequeue(for: reader) {
-                if case .end = delivery { isOver = true }
-            }
-            if let line = await store.dequeueFarewell(for: reader),
-                case .bye(let bye) = try LineDecoder.decode(line[...]).body
-            {
-                said.append("\(bye.run ?? "") \(bye.lastSeq ?? 0) \(bye.reason ?? "")")
-            }
-            await store.acknowledge(store.progress(of: reader), of: reader, first: nil)
-        }
-        return said
-    }
-
-    /// Opens a reader that keeps runs.
-    func openKeeper() async -> ReaderID {
-        let (reader, _) = await store.open("keeper", holdsInputs: true)
-        await store.acknowledge(store.progress(of: reader), of: reader, first: nil)
-        return reader
-    }
-
     private func note(_ bytes: [UInt8]) {
         for line in bytes.split(separator: 0x0A) {
             got.append(

@@ -100,29 +100,6 @@ import Testing
         #expect(turns.most <= EventBatch.fullCount, "more than a slice at once")
     }
 
-    /// Long lines are read elsewhere, and come where they belong.
-    @Test func linesThatAreReadByAWorkerStayInTheirOrder() async throws {
-        let worker = WorkerThread(name: "test")
-        defer { worker.stop() }
-        let space = String(repeating: " ", count: 600_000)
-        let text = "[1,\"x\"]\n[2,\(space)3]\n[4]\n[5,\(space)\n[6\(space)]\n[7,\(space)8]"
-        let (lines, gaps, _) = try await Self.stdin(
-            text + String(repeating: "\n[0]", count: Self.items - 8), log: 8 << 20, worker: worker)
-        #expect(gaps == 0 && Self.values(lines).prefix(6) == [1, 2, 3, 4, 6, 7])
-        #expect(Self.data(lines).count == Self.items)
-        let messages = Self.errors(lines).map(\.message)
-        #expect(messages.count == 2 && messages[0].hasPrefix("line 1: ") && messages[1].hasPrefix("line 4: "))
-    }
-
-    @Test func lookAtLongLinesThatAreOneEvent() async throws {
-        let long = String(repeating: "x", count: 600_000)
-        let text = "[1]\n" + String(repeating: "[\"\(long)\"]\n", count: 3)
-        let (lines, gaps, _) = try await Self.stdin(
-            text + String(repeating: "[0]\n", count: Self.items - 4), log: 1 << 20)
-        #expect(gaps == 0 && Self.data(lines).count == Self.items)
-        #expect(Self.data(lines).count { $0.data?.count == 600_002 } == 3)
-    }
-
     @Test func whatIsLeftOutOfALineIsSaid() async throws {
         try await withLoop(virtual: true) { loop in
             let place = await Place(on: loop, log: 1 << 16)
@@ -221,30 +198,6 @@ import Testing
         }
     }
 
-    /// Few items, each of them longer than what is read before it is published.
-    @Test func aPollOfFewLongItemsWaitsAsWell() async throws {
-        try await withLoop(virtual: true) { loop in
-            let place = await Place(on: loop, log: 1 << 20)
-            let item = "\"\(String(repeating: "x", count: 500_000))\""
-            let body = "[\(Array(repeating: item, count: 7).joined(separator: ","))]"
-            let transport = ScriptedTransport(on: loop) { _, _ in .answer(200, body) }
-            var source = try Self.source(every: .seconds(600))
-            source.extraction.value = .nowhere
-            let poller = place.poller(source, transport)
-            async let result = place.read()
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { try? await poller.run() }
-                try? await loop.sleep(for: .seconds(60))
-                group.cancelAll()
-            }
-            await place.store.finish("end")
-            let (lines, gaps) = try await result
-            #expect(gaps == 0 && Self.errors(lines).isEmpty)
-            let lengths = lines.compactMap { if case .data(let data) = $0.body { data.data?.count } else { nil } }
-            #expect(lengths == Array(repeating: 500_002, count: 7))
-        }
-    }
-
     /// Whatever an output does not take, polls go on at their ticks, and the watchdog is content.
     @Test(arguments: [Duration.seconds(10), .seconds(600)])
     func anOutputThatTakesNothingStopsNoPolls(every: Duration) async throws {
@@ -271,52 +224,6 @@ import Testing
             let (_, gaps) = try await place.read()
             #expect(gaps > 0)
             #expect(await place.store.counts.data >= (begun.count - 1) * Self.items)
-        }
-    }
-
-    /// What fits a slice waits for nobody.
-    @Test func aSmallDocumentIsNotHeld() async throws {
-        try await withLoop(virtual: true) { loop in
-            let place = await Place(on: loop, log: 1 << 16)
-            let transport = ScriptedTransport(on: loop) { _, _ in .answer(200, "[1,2,3,4,5,6,7,8]") }
-            let poller = place.poller(try Self.source(every: .milliseconds(10)), transport)
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { try? await poller.run() }
-                try? await loop.sleep(for: .seconds(10))
-                group.cancelAll()
-            }
-            #expect(await place.store.counts.data >= 990 * 8)
-        }
-    }
-
-    /// Nobody needs to know what a document comes to that is not published, nor has it validated a second time.
-    @Test func nothingIsReadThatNobodyPublishes() async throws {
-        try await withLoop(virtual: true) { loop in
-            let place = await Place(on: loop, log: 1 << 20)
-            let extraction = try Self.extraction()
-            let extractor = Extractor(extraction, of: .documents)
-            let source = await place.store.register(SourceDescription(name: "x"))
-            let counting = Task(executorPreference: loop) {
-                let url = "http://cats.test/"
-                let requests = SourceFetch(
-                    endpoint: Endpoint(url: url),
-                    transport: ScriptedTransport(on: loop) { _, _ in .answer(200, Self.body) }, extraction: extraction,
-                    store: place.store, loop: loop, wall: place.wall, worker: nil)
-                let exchange = await requests.make(HTTPRequest(url: url), from: source, late: .zero)
-                return exchange?.items == nil ? nil : exchange?.outcome?.events
-            }
-            counting.cancel()
-            let events = await counting.value
-            #expect(events.map { $0 <= EventBatch.fullCount } == true)
-
-            let long = Bytes("[1,\(String(repeating: " ", count: 600_000))2]".utf8)
-            for isCancelled in [false, true] {
-                let reading = Task(executorPreference: loop) {
-                    try await extractor.read(long, on: loop, or: loop) != nil
-                }
-                if isCancelled { reading.cancel() }
-                #expect(try await reading.value == !isCancelled)
-            }
         }
     }
 
@@ -379,37 +286,5 @@ import Testing
         return WebSocketInput(
             source, store: place.store, polls: place.polls, transport: peers, on: place.loop, wall: place.wall,
             random: SeededGenerator(seed: 5))
-    }
-
-    /// A service manager that wants to hear something more often than the server is pinged.
-    @Test(arguments: [true, false])
-    func aHealthyConnectionIsOnTimeHoweverSeldomItIsPinged(speaks: Bool) async throws {
-        try await withLoop(virtual: true) { loop in
-            let place = await Place(on: loop, log: 1 << 20)
-            let peers = ScriptedPeers(on: loop) { _, peer in
-                try await peer.value.shakeHands()
-                while speaks {
-                    try await peer.value.send("[1]")
-                    try await peer.value.sleep(.seconds(60))
-                }
-                try await WebSocketInputTests.answerPings(peer)
-            }
-            var source = try SimulatedSocket.source()
-            source.extraction = try Self.extraction()
-            source.pingEvery = .seconds(speaks ? 3_600 : 300)
-            let input = WebSocketInput(
-                source, store: place.store, polls: place.polls, transport: peers, on: loop, wall: place.wall,
-                random: SeededGenerator(seed: 5))
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { try? await input.run() }
-                group.addTask { await peers.run() }
-                for second in 0..<1_000 {
-                    try? await loop.sleep(for: .seconds(1))
-                    #expect(await place.polls.isOnTime, "after \(second) s")
-                }
-                #expect(await peers.attempts.count == 1)
-                group.cancelAll()
-            }
-        }
     }
 }

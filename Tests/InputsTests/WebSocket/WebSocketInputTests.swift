@@ -87,49 +87,6 @@ import WebSocket
         }
     }
 
-    @Test func aMessageOfManyItemsLeavesOthersTheirTurns() async throws {
-        let items = 20_000
-        let seen = LoopBound(SeenTurns())
-        var source = try SimulatedSocket.source()
-        source.extraction = Extraction(items: try JSONPointer(""), value: .at(try JSONPointer("")), text: .nowhere)
-        let feed = try await SimulatedSocket.run(
-            source, for: .seconds(5),
-            beside: { store, _, loop in
-                seen.value.turns = try await Turns.watch(store, on: loop, until: items) { true }
-            },
-            serve: { _, peer in
-                try await peer.value.shakeHands()
-                try await peer.value.send("[\((0..<items).map(String.init).joined(separator: ","))]")
-                try await Self.answerPings(peer)
-            })
-        #expect(feed.data.compactMap(\.value).elementsEqual((0..<items).map(Double.init)) && feed.errors.isEmpty)
-        #expect(seen.value.turns.most <= 1_024 && seen.value.turns.count >= items / 1_024)
-    }
-
-    @Test func messagesThatAreNoJSONLeaveOthersTheirTurnsToo() async throws {
-        let rounds = 8
-        let seen = LoopBound(SeenTurns())
-        let feed = try await SimulatedSocket.run(
-            SimulatedSocket.source(), for: .seconds(5),
-            beside: { store, _, loop in
-                seen.value.turns = try await Turns.watch(store, on: loop, until: rounds) { true }
-            },
-            serve: { _, peer in
-                try await peer.value.shakeHands()
-                let bad = ScriptedPeer.frame(.text, [UInt8(ascii: "x")])
-                let good = ScriptedPeer.frame(.text, Array("[\(Self.delhi)]".utf8))
-                let round = (0..<2_000).flatMap { _ in bad } + good
-                try await peer.value.send(raw: (0..<rounds).flatMap { _ in round })
-                try await Self.answerPings(peer)
-            })
-        #expect(feed.data.count == rounds)
-        #expect(seen.value.turns.most == 1, "a thousand messages at the most are read in one turn")
-    }
-
-    private final class SeenTurns {
-        var turns = Turns()
-    }
-
     // MARK: Pings
 
     @Test func pingsAreMeasuredAndAnswered() async throws {
