@@ -90,43 +90,12 @@ import Testing
         #expect(opening.lastRun == nil)
     }
 
-    @Test func movesAsideALogThatNobodyPutIntoItsFile() throws {
-        let first = try openStore()
-        var feed = FeedOfLines(run: "one")
-        try first.commit([feed.greeting] + feed.add(10), at: now)
-        let changed = try SQLiteFile.Connection(path)
-        try changed.run("PRAGMA user_version = 2")
-        // As a process leaves them that is killed.
-        let copy = try TemporaryFolder()
-        let (file, log) = (try folder.read("journal"), try folder.read("journal-wal"))
-        try Self.write(file, to: copy.path("journal"))
-        try Self.write(log, to: copy.path("journal-wal"))
-        let store = SQLiteLineStore(path: copy.path("journal"))
-        #expect(try store.open().notice?.contains("its schema is 2") == true)
-        let aside = try #require(copy.names.first { $0.hasSuffix("-wal") && $0.contains("corrupt") })
-        #expect(try copy.read(aside) == log)
-        #expect(try copy.read(String(aside.dropLast(4))) == file)
-        store.close()
-    }
-
     @Test func takesAnEmptyFileForANewJournal() throws {
         try folder.write("", to: "journal")
         let store = SQLiteLineStore(path: path)
         #expect(try store.open() == JournalOpening())
         try expectWorking(store)
         #expect(asides == [])
-    }
-
-    @Test func movesAsideUnderANameThatNobodyHas() throws {
-        let store = SQLiteLineStore(path: path)
-        for count in 1...3 {
-            try folder.write("text \(count)", to: "journal")
-            #expect(try store.open().notice != nil)
-            #expect(asides.count == count)
-            store.close()
-            unlink(path)
-        }
-        #expect(Set(try asides.map { try folder.read($0) }).count == 3)
     }
 
     /// SQLite would put a log without its file into the next one.
@@ -188,32 +157,6 @@ import Testing
         try expectWorking(store)
         // Who reads follows.
         #expect(try LineReader.numbers(history) == LineReader.numbers("new", 1...2))
-    }
-
-    /// Of long lines fewer than of short ones.
-    @Test func looksAtALittleAtATime() throws {
-        try makeJournal(lines: 8, text: ",\"text\":\"\(String(repeating: "x", count: 900_000))\"")
-        let database = try SQLiteDatabase(path, .read)
-        var scan = JournalScan(ReadFaults())
-        var steps = 0
-        while try scan.step(in: database) { steps += 1 }
-        // How far there is, two pieces of lines, their times, and what is small.
-        #expect(steps == 5)
-    }
-
-    @Test func looksForMoreOfAPageInFewLinesOnly() throws {
-        try makeJournal(lines: 1)
-        try SQLiteFile.run(
-            """
-            WITH RECURSIVE c (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM c LIMIT 20000)
-            INSERT INTO lines SELECT (1 << 36) + n, iif(n > 20000, 2, 1), 'x', NULL, NULL, NULL, 'x' FROM c
-            """, in: path)
-        var query = JournalQuery()
-        query.from = Timestamp(microseconds: 2)
-        #expect(
-            try LineReader.pages(SQLiteHistory(path: path), query, bytes: 1 << 20).map(\.sequences) == [
-                1...1, 20_001...20_001,
-            ])
     }
 
     @Test func looksAgainOnceAReaderFoundSomething() throws {
@@ -281,18 +224,6 @@ import Testing
         #expect(try LineReader.numbers(SQLiteHistory(path: path)).count == 5)
     }
 
-    @Test(arguments: ["line ->> '$.text'", "length(line)", "source, time"])
-    func leavesAnIndexOfSomebodyElsesAlone(_ columns: String) throws {
-        try makeJournal(lines: 3)
-        try SQLiteFile.run("CREATE INDEX own ON lines (\(columns))", in: path)
-        let store = try openStore()
-        try expectWorking(store)
-        while try store.tidy(at: now) {}
-        #expect(try LineReader.numbers(SQLiteHistory(path: path)).count == 5)
-        let check = "SELECT count(*) FROM lines INDEXED BY own; PRAGMA integrity_check"
-        #expect(try SQLiteFile.run(check, in: path) == ["5", "ok"])
-    }
-
     @Test(arguments: [
         "INSERT INTO lines VALUES (-5, 1, 'fact', NULL, NULL, NULL, 'x')",
         "INSERT INTO lines VALUES (77 << 36, 1, 'fact', NULL, NULL, NULL, 'x')",
@@ -349,34 +280,6 @@ import Testing
         return faults
     }
 
-    @Test func endsBehindARowThatNothingComesBefore() throws {
-        try makeJournal(lines: 0)
-        try SQLiteFile.run(
-            "INSERT INTO lines VALUES (9223372036854775807, 1, 'fact', NULL, NULL, NULL, 'x')", in: path)
-        let store = try openStore(bytes: 1)
-        #expect(try (1...20).contains { _ in try !store.tidy(at: now) })
-    }
-
-    @Test(arguments: [false, true])
-    func endsAtTheLastPlaceOfAll(_ isReversed: Bool) throws {
-        try makeJournal(lines: 0)
-        // As many as one look takes.
-        try SQLiteFile.run(
-            """
-            WITH RECURSIVE c (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c LIMIT 16384)
-            INSERT INTO lines SELECT \(isReversed ? "n - 9223372036854775807 - 1" : "9223372036854775807 - n"),
-                2, 'x', NULL, NULL, NULL, 'x' FROM c
-            """, in: path)
-        let history = SQLiteHistory(path: path)
-        var query = JournalQuery()
-        (query.from, query.isReversed) = (Timestamp(microseconds: 2), isReversed)
-        // Learns where lines of this time are, before they have another one.
-        let end = JournalPlace(id: isReversed ? .min : .max)
-        #expect(try history.page(query, behind: end, bytes: 100) == nil)
-        try SQLiteFile.run("UPDATE lines SET time = 1", in: path)
-        #expect(try history.page(query, behind: nil, bytes: 100) == nil)
-    }
-
     @Test func isNotBrokenByAWantOfMemory() {
         #expect(JournalFault(code: SQLITE_NOMEM, reason: "out of memory").kind == .disk)
     }
@@ -401,14 +304,6 @@ import Testing
         }
         let fault = #expect(throws: JournalFault.self) { try LineReader.numbers(SQLiteHistory(path: path)) }
         #expect(fault?.kind == .disk)
-    }
-
-    @Test func followsLinksToItsFolder() throws {
-        let link = folder.path("link")
-        symlink(folder.path, link)
-        let store = SQLiteLineStore(path: link + "/journal")
-        _ = try store.open()
-        try expectWorking(store)
     }
 
     @Test func leavesAFolderAlone() throws {
@@ -489,50 +384,6 @@ import Testing
         try expectWorking(second)
     }
 
-    @Test func leavesALockThatIsSomebodyElses() throws {
-        let (first, second) = (SQLiteLineStore(path: path), SQLiteLineStore(path: path))
-        _ = try first.open()
-        unlink(path + ".lock")
-        _ = try second.open()
-        // It does not go on without one of its own, nor removes the other's.
-        #expect(throws: JournalFault.self) { try first.open() }
-        first.close()
-        let fault = #expect(throws: JournalFault.self) { try SQLiteLineStore(path: path).open() }
-        #expect(fault?.kind == .taken)
-        second.close()
-        #expect(!folder.names.contains("journal.lock"))
-    }
-
-    @Test func writesNothingWithoutItsLock() throws {
-        let (first, second) = (try openStore(), SQLiteLineStore(path: path))
-        let history = first.history()
-        var one = FeedOfLines(run: "one")
-        try first.commit([one.greeting] + one.add(2), at: now)
-        #expect(try LineReader.numbers(history) == LineReader.numbers("one", 1...2))
-        unlink(path + ".lock")
-        var pieces = one.add(1)
-        for _ in 0..<2 { #expect(throws: JournalFault.self) { try first.commit(pieces, at: now) } }
-        #expect(throws: JournalFault.self) { try first.tidy(at: now) }
-        // Nobody has taken it meanwhile.
-        #expect(try first.open() == JournalOpening(lastRun: LastRun(name: "one", durable: 2, ended: nil)))
-        try first.commit([one.greeting] + pieces, at: now)
-        unlink(path + ".lock")
-        _ = try second.open()
-        var two = FeedOfLines(run: "two")
-        try second.commit([two.greeting] + two.add(1), at: now)
-        pieces = one.add(1)
-        // It is to be opened anew at once, which finds out.
-        var fault = #expect(throws: JournalFault.self) { try first.commit(pieces, at: now) }
-        #expect(fault?.kind == .corrupt)
-        fault = #expect(throws: JournalFault.self) { try first.open() }
-        #expect(fault?.kind == .taken)
-        try second.commit(two.add(1), at: now)
-        second.close()
-        #expect(try first.open().notice == nil)
-        try first.commit([one.greeting] + pieces, at: now)
-        #expect(try LineReader.numbers(history) == ["one:1", "one:2", "one:3", "two:1", "two:2", "one:4"])
-    }
-
     @Test func noticesThatItsFileIsGone() throws {
         let store = try openStore()
         try expectWorking(store)
@@ -543,280 +394,6 @@ import Testing
         let opening = try store.open()
         #expect(opening.lastRun == nil && opening.notice?.contains("its log was moved aside") == true)
         try expectWorking(store)
-    }
-
-    @Test func saysInANewFileWhatWentWithTheOneBefore() throws {
-        let store = try openStore()
-        var feed = FeedOfLines(run: "one")
-        try store.commit([feed.greeting] + feed.add(10), at: now)
-        rename(path, folder.path("old"))
-        let pieces = feed.add(2)
-        #expect(throws: JournalFault.self) { try store.commit(pieces, at: now) }
-        _ = try store.open()
-        try store.commit([feed.greeting] + pieces, at: now)
-        #expect(try LineReader.numbers(SQLiteHistory(path: path)) == ["one:1-10", "one:11", "one:12"])
-        #expect(try store.open().lastRun?.durable == 12)
-        // What was only renamed has all of its lines.
-        #expect(try SQLiteFile.run("SELECT count(*) FROM lines", in: folder.path("old")) == ["10"])
-        // Of numbers that a place cannot say as they are, too.
-        var far = FeedOfLines(run: "far", from: 1 << 40)
-        try store.commit([far.greeting] + far.add(3), at: now)
-        unlink(path)
-        let more = far.add(1)
-        #expect(throws: JournalFault.self) { try store.commit(more, at: now) }
-        _ = try store.open()
-        try store.commit([far.greeting] + more, at: now)
-        #expect(
-            try LineReader.numbers(SQLiteHistory(path: path))
-                == ["far:\(1 << 40)-\((1 << 40) + 2)", "far:\((1 << 40) + 3)"])
-    }
-
-    @Test(arguments: [false, true])
-    func doesNotPutItsLogIntoAFileThatTookThePlace(_ isNoticed: Bool) throws {
-        try makeJournal()
-        let backup = try folder.read("journal")
-        let store = try openStore()
-        var feed = FeedOfLines(run: "one", from: 11)
-        try store.commit(
-            [feed.greeting] + feed.add(5, text: ",\"text\":\"\(String(repeating: "x", count: 9_000))\""), at: now)
-        let log = try folder.read("journal-wal")
-        try Self.write(backup, to: folder.path("backup"))
-        rename(folder.path("backup"), path)
-        let pieces = feed.add(1)
-        if isNoticed {
-            #expect(throws: JournalFault.self) { try store.commit(pieces, at: now) }
-            #expect(try store.open().lastRun?.durable == 10)
-            try store.commit([feed.greeting] + pieces, at: now)
-            #expect(
-                try LineReader.numbers(SQLiteHistory(path: path))
-                    == LineReader.numbers("one", 1...10) + ["one:11-15", "one:16"])
-        }
-        store.close()
-        if !isNoticed { #expect(try folder.read("journal") == backup) }
-        let aside = try #require(folder.names.first { $0.hasSuffix("-wal") && $0.contains("corrupt") })
-        #expect(try folder.read(aside) == log)
-        #expect(!folder.names.contains("journal-wal"))
-        #expect(try SQLiteFile.run("PRAGMA integrity_check", in: path) == ["ok"])
-    }
-
-    enum Deed: CaseIterable {
-        case nothing, renamed, emptied, replaced, logReplaced, logRemoved
-    }
-
-    /// What somebody does to the files of an agent that was killed.
-    @Test(arguments: Deed.allCases)
-    func putsNoLogIntoAnotherFileThanItsOwnAfterAKill(_ deed: Deed) throws {
-        try makeJournal()
-        let store = try openStore()
-        var feed = FeedOfLines(run: "one", from: 11)
-        try store.commit([feed.greeting] + feed.add(5), at: now)
-        let copy = try TemporaryFolder()
-        let killed = copy.path("journal")
-        for suffix in ["", "-wal"] { try Self.write(try folder.read("journal" + suffix), to: killed + suffix) }
-        let log = try copy.read("journal-wal")
-        // Another journal, with a log of its own.
-        let others = try TemporaryFolder()
-        let other = SQLiteLineStore(path: others.path("journal"))
-        _ = try other.open()
-        var second = FeedOfLines(run: "other")
-        try other.commit([second.greeting] + second.add(40), at: now)
-        let othersLog = try others.read("journal-wal")
-        other.close()
-        switch deed {
-        case .nothing: break
-        case .renamed: rename(killed, copy.path("moved"))
-        case .emptied: try Self.write([], to: killed)
-        case .replaced: try Self.write(try others.read("journal"), to: killed)
-        case .logReplaced: try Self.write(othersLog, to: killed + "-wal")
-        case .logRemoved: unlink(killed + "-wal")
-        }
-        let opened = SQLiteLineStore(path: killed)
-        let notice = try opened.open().notice
-        let expected: [String] =
-            switch deed {
-            case .nothing: LineReader.numbers("one", 1...15)
-            case .renamed, .emptied: []
-            case .replaced: LineReader.numbers("other", 1...40)
-            case .logReplaced, .logRemoved: LineReader.numbers("one", 1...10)
-            }
-        #expect(try LineReader.numbers(SQLiteHistory(path: killed)) == expected)
-        opened.close()
-        let aside = copy.names.filter { $0.contains("corrupt") && $0.hasSuffix("-wal") }
-        let isSound = deed == .nothing || deed == .logRemoved
-        #expect(aside.isEmpty == isSound && (notice == nil) == isSound, "\(notice ?? "")")
-        for name in aside {
-            #expect(try copy.read(name) == (deed == .logReplaced ? othersLog : log))
-            #expect(notice?.hasSuffix("moved aside to \(copy.path(name))") == true, "\(notice ?? "")")
-        }
-        guard deed == .renamed, let name = aside.first else { return }
-        // It is of use with the file that it belongs to.
-        rename(copy.path(name), copy.path("moved-wal"))
-        #expect(try LineReader.numbers(SQLiteHistory(path: copy.path("moved"))) == LineReader.numbers("one", 1...15))
-    }
-
-    /// SQLite goes by an index that another process has open, whatever it is of.
-    @Test func knowsAnIndexOfAnotherLogOrFile() throws {
-        let store = try openStore()
-        var feed = FeedOfLines(run: "one")
-        try store.commit([feed.greeting] + feed.add(10), at: now)
-        let copy = try TemporaryFolder()
-        let path = copy.path("journal")
-        for suffix in ["", "-wal", "-shm"] { try Self.write(try folder.read("journal" + suffix), to: path + suffix) }
-        let log = try copy.read("journal-wal")
-        #expect(!JournalIndex.isStale(beside: path))
-        try Self.write(Array(log.dropLast(100)), to: path + "-wal")
-        #expect(JournalIndex.isStale(beside: path))
-        try Self.write([], to: path + "-wal")
-        #expect(JournalIndex.isStale(beside: path))
-        unlink(path + "-wal")
-        #expect(JournalIndex.isStale(beside: path))
-        var another = log
-        another[16] ^= 1
-        try Self.write(another, to: path + "-wal")
-        #expect(JournalIndex.isStale(beside: path))
-        // Somebody has made another one since the writer's was removed.
-        try Self.write(log, to: path + "-wal")
-        #expect(!JournalIndex.isStale(beside: path))
-        try store.commit(feed.add(10), at: now)
-        try Self.write(try folder.read("journal-wal"), to: path + "-wal")
-        #expect(JournalIndex.isStale(beside: path))
-        // One that begins anew has an index of nothing, and the file all pages.
-        try SQLiteFile.run("PRAGMA wal_checkpoint(TRUNCATE)", in: self.path)
-        for suffix in ["", "-wal", "-shm"] { try Self.write(try folder.read("journal" + suffix), to: path + suffix) }
-        #expect(!JournalIndex.isStale(beside: path))
-        try SQLiteFile.run(
-            "CREATE TABLE more (x); INSERT INTO more VALUES (zeroblob(2000000)); PRAGMA wal_checkpoint(TRUNCATE)",
-            in: self.path)
-        try Self.write(try folder.read("journal"), to: path)
-        #expect(JournalIndex.isStale(beside: path))
-        unlink(path + "-shm")
-        #expect(!JournalIndex.isStale(beside: path))
-    }
-
-    /// An agent was killed in the middle of a commit: before the log's first page was whole, or behind later ones.
-    @Test(.enabled(if: access("/usr/bin/sqlite3", X_OK) == 0), arguments: [false, true])
-    func sharesTheIndexWithThoseWhoHaveTheFileOpen(_ isFirstCommit: Bool) throws {
-        try makeJournal()
-        var killed: SQLiteLineStore? = try openStore()
-        let reader = try Reader(path)
-        defer { reader.end() }
-        #expect(reader.count() == "10")
-        if isFirstCommit {
-            try folder.write([UInt8](repeating: 7, count: 32), to: "journal-wal")
-        } else {
-            var feed = FeedOfLines(run: "two")
-            try killed?.commit([feed.greeting] + feed.add(5), at: now)
-            let index = try folder.read("journal-shm")
-            try killed?.commit(feed.add(5), at: now)
-            let file = try Descriptor.open(path + "-shm", flags: O_WRONLY)
-            #expect(pwrite(file.number, index, 136, 0) == 136)
-        }
-        killed = nil
-        var next: SQLiteLineStore? = try openStore()
-        var feed = FeedOfLines(run: "three")
-        try next?.commit([feed.greeting] + feed.add(4), at: now)
-        #expect(reader.count() == (isFirstCommit ? "14" : "24"))
-        // This one is killed too, and so the reader is the last who has the file open.
-        next = nil
-        reader.end()
-        #expect(try LineReader.numbers(SQLiteHistory(path: path)).suffix(4) == LineReader.numbers("three", 1...4)[...])
-    }
-
-    /// Another process that reads the journal from time to time, and would put its log into it at the end.
-    private final class Reader {
-        private var input: UnsafeMutablePointer<FILE>?
-        private let output: UnsafeMutablePointer<FILE>
-
-        init(_ path: String) throws {
-            mkfifo(path + ".rows", 0o600)
-            input = popen("exec /usr/bin/sqlite3 '\(path)' >'\(path).rows'", "w")
-            output = try #require(fopen(path + ".rows", "r"))
-        }
-
-        func count() -> String {
-            fputs("SELECT count(*) FROM lines;\n", input)
-            fflush(input)
-            var line = [CChar](repeating: 0, count: 16)
-            fgets(&line, 16, output)
-            return String(decoding: line.prefix { $0 != 10 && $0 != 0 }.map(UInt8.init), as: UTF8.self)
-        }
-
-        func end() {
-            if let input { pclose(input) }
-            input = nil
-        }
-
-        deinit { fclose(output) }
-    }
-
-    @Test func leavesALogThatCameWithAnotherFile() throws {
-        let store = try openStore()
-        try expectWorking(store)
-        let other = try TemporaryFolder()
-        let second = SQLiteLineStore(path: other.path("journal"))
-        _ = try second.open()
-        var feed = FeedOfLines(run: "other")
-        try second.commit([feed.greeting] + feed.add(4), at: now)
-        for suffix in ["", "-wal"] {
-            try Self.write(try other.read("journal" + suffix), to: folder.path("copy"))
-            rename(folder.path("copy"), path + suffix)
-        }
-        #expect(try store.open().lastRun == LastRun(name: "other", durable: 4, ended: nil))
-    }
-
-    @Test(arguments: [false, true])
-    func findsThatItsLogWasCutOff(_ isRemoved: Bool) throws {
-        let store = try openStore()
-        var feed = FeedOfLines(run: "one")
-        try store.commit([feed.greeting] + feed.add(10), at: now)
-        // As another program may do it.
-        try SQLiteFile.run("PRAGMA wal_checkpoint(TRUNCATE)", in: path)
-        try store.commit(feed.add(10), at: now)
-        #expect(isRemoved ? unlink(path + "-wal") == 0 : truncate(path + "-wal", 0) == 0)
-        let pieces = feed.add(1)
-        let fault = #expect(throws: JournalFault.self) { try store.commit(pieces, at: now) }
-        #expect(fault?.kind == .corrupt && fault?.reason.contains("-wal was removed") == true, "\(fault?.reason ?? "")")
-        #expect(try store.open().notice != nil)
-        #expect(asides.count == 1)
-        try store.commit([feed.greeting] + pieces, at: now)
-        #expect(try LineReader.numbers(SQLiteHistory(path: path)) == ["one:1-20", "one:21"])
-    }
-
-    @Test func keepsLinesBesideThoseOfRunsThatSomebodyDeleted() throws {
-        try makeJournal()
-        try SQLiteFile.run("DELETE FROM runs", in: path)
-        let store = SQLiteLineStore(path: path)
-        #expect(try store.open() == JournalOpening())
-        var feed = FeedOfLines(run: "two")
-        try store.commit([feed.greeting] + feed.add(3), at: now)
-        let rows = "SELECT id >> 36, count(*) FROM lines GROUP BY 1"
-        #expect(try SQLiteFile.run(rows, in: path) == ["1|10", "2|3"])
-        // Also when another line has a number of its run already.
-        var again = FeedOfLines(run: "two")
-        try store.commit([again.greeting] + again.add(4, text: ",\"text\":\"other\""), at: now)
-        #expect(try SQLiteFile.run(rows, in: path) == ["1|10", "2|3", "3|4"])
-    }
-
-    @Test func keepsTheNameOfTheRunWhoseRowSomebodyDeletes() throws {
-        let store = try openStore()
-        var feed = FeedOfLines(run: "one")
-        try store.commit([feed.greeting] + feed.add(3), at: now)
-        try SQLiteFile.run("DELETE FROM runs", in: path)
-        try store.commit([feed.skip(4...6)] + feed.add(1), at: now)
-        #expect(
-            try LineReader.numbers(SQLiteHistory(path: path)) == LineReader.numbers("one", 1...3) + [
-                "one:4-6", "one:7",
-            ])
-        #expect(try SQLiteFile.run("SELECT run, name, base, hello LIKE '%}' FROM runs", in: path) == ["1|one|0|1"])
-        try SQLiteFile.run("DELETE FROM runs", in: path)
-        try store.commit([feed.end("SIGTERM")], at: now)
-        #expect(try store.open().lastRun == LastRun(name: "one", durable: 7, ended: "SIGTERM"))
-    }
-
-    @Test func takesOnlyANameForTheRunBefore() throws {
-        try makeJournal()
-        try SQLiteFile.run("UPDATE runs SET name = 'a name' || char(10)", in: path)
-        #expect(try SQLiteLineStore(path: path).open() == JournalOpening())
     }
 
     @Test func saysThatAByteIsNoJournal() throws {

@@ -55,30 +55,6 @@ import Testing
         store.close()
     }
 
-    @Test func theyHaveTheMessageOfAStreamThatALineCameBy() throws {
-        let store = SQLiteLineStore(path: path, JournalSettings())
-        _ = try store.open()
-        var feed = FeedOfLines(run: "fleet")
-        feed.add(Self.fact("web1", "a", 41) + #","origin_stream":7"#)
-        feed.add(Self.fact("web1", "a", 42) + #","origin_stream":9"#)
-        feed.add(
-            #""type":"lost","source":"web2.catwatch","from":8,"to":9,"agent":"web2","origin_run":"b","origin_stream":10"#
-        )
-        try store.commit([greeting()] + feed.pieces(), at: now)
-        store.close()
-        let wanted = [
-            AgentPosition("web1", LineID("a", 42), stream: 9), AgentPosition("web2", LineID("b", 9), stream: 10),
-        ]
-        #expect(try store.open().positions == wanted)
-        // Another stream's numbers may be less; a line that came by none says nothing of it.
-        feed.add(Self.fact("web1", "a", 43) + #","origin_stream":2"#)
-        feed.add(Self.fact("web2", "b", 10))
-        try store.commit([greeting()] + feed.pieces(), at: now)
-        store.close()
-        #expect(try store.open().positions.map(\.stream) == [2, 10])
-        store.close()
-    }
-
     /// Names are without end: one that is forgotten for its silence has no place any more, one that was taken out has.
     @Test func anAgentThatWasSilentForADayHasNone() throws {
         let store = SQLiteLineStore(path: path, JournalSettings())
@@ -125,20 +101,6 @@ import Testing
         store.close()
     }
 
-    /// The last run is where an agent is asked to go on from.
-    @Test func runsThatOneCommitBringsAreInTheOrderTheyBegan() throws {
-        let store = SQLiteLineStore(path: path, JournalSettings())
-        _ = try store.open()
-        var feed = FeedOfLines(run: "fleet")
-        for (index, run) in ["c", "a", "d", "b", "c"].enumerated() { feed.add(Self.fact("web1", run, 1 + index)) }
-        try store.commit([greeting()] + feed.pieces(), at: now)
-        store.close()
-        #expect(
-            try store.open().positions.map(\.line)
-                == [LineID("c", 5), LineID("a", 2), LineID("d", 3), LineID("b", 4)])
-        store.close()
-    }
-
     /// An agent that is no fleet has no such table, whatever upstreams write into its lines.
     @Test func aJournalOfOneAgentHasNone() throws {
         let store = SQLiteLineStore(path: path, JournalSettings())
@@ -149,15 +111,6 @@ import Testing
         store.close()
         #expect(try SQLiteFile.run("SELECT count(*) FROM sqlite_schema WHERE name = 'positions'", in: path) == ["0"])
         #expect(try store.open().positions == [])
-        store.close()
-    }
-
-    @Test func somebodyElsesTableOfThatNameIsNotWrittenTo() throws {
-        let store = SQLiteLineStore(path: path, JournalSettings())
-        _ = try store.open()
-        store.close()
-        _ = try SQLiteFile.run("CREATE TABLE positions (x)", in: path)
-        #expect(try store.open().notice?.contains("its table positions is another one") == true)
         store.close()
     }
 }

@@ -54,17 +54,6 @@ import Testing
         #expect(try LineReader.numbers(SQLiteHistory(path: path)) == LineReader.numbers("two", 1...3))
     }
 
-    @Test func keepsTheRunThatSomeLinesAreLeftOf() throws {
-        let store = try openStore(age: .seconds(3_600))
-        var one = FeedOfLines(run: "one")
-        var two = FeedOfLines(run: "two")
-        try store.commit([one.greeting] + one.add(5), at: now)
-        try store.commit(one.add(5), at: now + .seconds(120))
-        try store.commit([two.greeting] + two.add(1), at: now + .seconds(180))
-        try tidy(store, at: now + .seconds(3_700))
-        #expect(try LineReader.numbers(SQLiteHistory(path: path)) == LineReader.numbers("one", 6...10) + ["two:1"])
-    }
-
     @Test(arguments: [(-30 * 86_400, 11), (30 * 86_400, 6)])
     func keepsWhatIsNotOldWhenAClockWasWrongForAWhile(_ wrong: Int, _ first: Int) throws {
         let store = try openStore(age: .seconds(3_600))
@@ -162,28 +151,6 @@ import Testing
         }
         let pages = try SQLiteFile.run("PRAGMA page_count", in: path).first.flatMap { Int($0) }
         #expect((pages ?? .max) * 4_096 <= 32 << 20)
-    }
-
-    @Test func hasGoneOverEverythingOnceAlsoWhenItNeverRests() throws {
-        let store = try openStore()
-        var feed = FeedOfLines(run: "one")
-        var rounds = 0
-        repeat {
-            // As much as it looks at, at once.
-            try commit(250, of: &feed, to: store)
-            rounds += 1
-        } while try store.tidy(at: now) && rounds < 9
-        #expect(rounds < 9)
-    }
-
-    @Test func writesLittleForWhatItLetsGoOf() throws {
-        var feed = FeedOfLines(run: "one")
-        let first = try openStore()
-        try commit(500, of: &feed, to: first)
-        first.close()
-        let store = try openStore(bytes: 1)
-        #expect(try store.tidy(at: now))
-        #expect((folder.status("journal-wal")?.st_size ?? .max) < 1 << 20)
     }
 
     @Test func letsGoOfALittleAtATime() throws {
