@@ -81,74 +81,6 @@ import Testing
         }
     }
 
-    /// The log has let go of the line.
-    @Test func aLateReaderGetsWhatFiresAsAKeptLine() async throws {
-        try await Stage.run { stage in
-            let socket = "\(stage.folder)/s"
-            let agent = try await stage.catwatch(
-                ["-", "-o", "none", "--listen=\(socket)", "--log-bytes=1MiB"] + Self.high
-            ) { $0.input = .pipe }
-            try await Self.waitForSocket(stage, socket)
-            let large = "{\"value\":7,\"text\":\"\(String(repeating: "cat ", count: 25_000))\"}\n"
-            for _ in 0..<20 { try await agent.write(Array(large.utf8)) }
-            for (value, isFiring) in [(8, true), (1, false)] {
-                try await Self.feed(agent, value)
-                var late: Finished?
-                try await stage.wait(for: "value \(value)") {
-                    let run = try await stage.finish(["--attach=\(socket)", "--once=ndjson"])
-                    late = run
-                    return run.outputText.contains("\"value\":\(value),\"data\"")
-                }
-                let run = try #require(late)
-                let alerts = run.outputText.split(separator: "\n").filter { $0.contains(#""type":"alert""#) }
-                #expect(alerts.count == (isFiring ? 1 : 0), "\(alerts)")
-                #expect(alerts.allSatisfy { $0.hasPrefix(#"{"type":"kept""#) && $0.contains(#""state":"firing""#) })
-                if Installation.hasPython { try await stage.validate(run.output, expectBye: false) }
-            }
-            _ = try await Self.end(agent)
-        }
-    }
-
-    @Test func aFleetNamesTheAgentAndARelayChangesNothing() async throws {
-        try await Stage.run { stage in
-            var agents: [ChildProcess] = []
-            for name in ["a", "b"] {
-                let agent = try await Self.agent(stage, Self.high + ["--listen=\(stage.folder)/\(name).sock"])
-                agents.append(agent)
-                try await Self.waitForSocket(stage, "\(stage.folder)/\(name).sock")
-                try await Self.feed(agent, 7)
-                try await Self.waitForAlerts(agent, 1)
-            }
-            let attach = ["a", "b"].map { "--attach=\(stage.folder)/\($0).sock" }
-            let relay = try await stage.catwatch([attach[0], "-o", "ndjson"])
-            let fleet = try await stage.catwatch(attach + ["-o", "ndjson"])
-            for program in [relay, fleet] { try await Self.waitForAlerts(program, program.id == relay.id ? 1 : 2) }
-            try await Self.feed(agents[0], 1)
-            try await Self.waitForAlerts(relay, 2)
-            try await Self.waitForAlerts(fleet, 3)
-            let (relayed, joined) = (try await Self.end(relay), try await Self.end(fleet))
-            let own = try Self.alerts(await Self.end(agents[0]))
-            let passedOn = try Self.alerts(relayed)
-            #expect(own.count == 2 && passedOn == own)
-            let passed = try Self.alerts(joined).compactMap { FeedLine($0) }.filter { $0.source == "a.stdin" }
-            #expect(try Self.alerts(joined).count == 3)
-            #expect(passed.count == own.count)
-            for (line, bytes) in zip(passed, own) {
-                let origin = try #require(FeedLine(bytes))
-                #expect(line.string("agent") == "a" && line.string("id") == origin.string("id"))
-                #expect(line.number("origin_seq") == origin.number("seq"))
-                for key in ["state", "condition", "at", "since", "test", "evidence"] {
-                    #expect(line.raw(key) == origin.raw(key), "\(key)")
-                }
-            }
-            if Installation.hasPython {
-                try await stage.validate(joined.output)
-                try await stage.validate(relayed.output)
-            }
-            _ = try await Self.end(agents[1])
-        }
-    }
-
     @Test func aReloadTellsWhatIsNewChangedAndGone() async throws {
         try await Stage.run { stage in
             func configure(_ alerts: String...) async throws -> String {
@@ -203,87 +135,6 @@ import Testing
                 .compactMap { $0.string("id") }
             #expect(ids.count == 3 && ids[0] == ids[1] && ids[1] != ids[2])
             if Installation.hasPython { try await stage.validate(run.output) }
-        }
-    }
-
-    /// One that fell silent before the restart still counts, and so does the time before.
-    @Test func aSetKnowsTheSeriesOfTheRunBefore() async throws {
-        try await Stage.run { stage in
-            let journal = "\(stage.folder)/x.db"
-            let options = ["--journal=\(journal)", "--key=/k", "--value=/v", "--alert=any: any stdin/* > 5"]
-            func feed(_ agent: ChildProcess, _ key: String, _ value: Int) async throws {
-                try await agent.write(Array("{\"k\":\"\(key)\",\"v\":\(value)}\n".utf8))
-            }
-            let first = try await Self.agent(stage, options + ["--alert=held: stdin/y > 5 for 1s"])
-            try await feed(first, "x", 1)
-            try await feed(first, "y", 7)
-            try await Self.waitForAlerts(first, 2)
-            _ = try await Self.end(first)
-            // Reads less of the past by itself.
-            let second = try await Self.agent(stage, options)
-            try await Self.waitForAlerts(second, 1)
-            try await feed(second, "x", 1)
-            try await second.wait(for: "a window") { second in
-                let lines = FeedLine.lines(second.outputBytes).compactMap { $0 }
-                return lines.contains { $0.type == "window" && $0.string("series") == "stdin/x" } ? () : nil
-            }
-            try await feed(second, "y", 1)
-            try await Self.waitForAlerts(second, 2)
-            let lines = try await Self.end(second).lines()
-            #expect(Self.told(lines) == ["resolved held by removed", "resolved any by until"])
-            let last = try #require(lines.last { $0.string("series") == "stdin/y" && $0.isData })
-            let resolved = try #require(lines.last { $0.type == "alert" })
-            #expect(resolved.raw("evidence")?.contains(#""to":\#(last.seq)"#) == true, "\(resolved)")
-        }
-    }
-
-    @Test func aRecordingsAlertsComeOutAgainAndNoOthers() async throws {
-        try await Stage.run { stage in
-            let agent = try await Self.agent(stage)
-            try await Self.feed(agent, 7, 1, 8)
-            try await Self.waitForAlerts(agent, 3)
-            let recorded = try await Self.end(agent)
-            let path = try await stage.write(recorded.outputText, to: "rec.ndjson")
-            // The alerts of a configuration are not those of a recording.
-            let configuration = try await stage.write(
-                #"{"sources":[{"name":"stdin","url":"http://127.0.0.1:1/"}],"alerts":["low: < 5"]}"#, to: "c.jsonc")
-            let run = try await stage.finish(
-                ["-c", configuration, "--replay", path, "--speed=max", "-o", "ndjson"])
-            #expect(run.ending == .exited(0), "\(run.errors)")
-            func numbered(_ run: Finished) throws -> [[UInt8]] { try run.lines().filter { $0.seq > 0 }.map(\.bytes) }
-            #expect(try numbered(run) == numbered(recorded))
-            #expect(try Self.told(run.lines()).count == 3)
-            if Installation.hasPython { try await stage.validate(run.output) }
-            let refused = try await stage.finish(["--replay", path, "--speed=max"] + Self.high)
-            #expect(refused.ending == .exited(2) && refused.errors.contains("this is a recording"), "\(refused.errors)")
-        }
-    }
-
-    @Test(arguments: ["noise", "cut", "removed"]) func withoutItsJournalAnAgentBeginsAnew(_ what: String) async throws {
-        try await Stage.run { stage in
-            let journal = "\(stage.folder)/x.db"
-            for round in 1...2 {
-                let agent = try await Self.agent(stage, Self.high + ["--journal=\(journal)"])
-                try await Self.feed(agent, 7)
-                try await Self.waitForAlerts(agent, 1)
-                if round == 2, what != "removed" { try await agent.waitForError("and a new journal begun") }
-                let run = try await Self.end(agent)
-                #expect(run.ending == .exited(0))
-                #expect(try Self.told(run.lines()) == ["firing high"], "round \(round)")
-                if Installation.hasPython { try await stage.validate(run.output) }
-                guard round == 1 else {
-                    #expect(run.errors.contains("corrupt-") == (what != "removed"), "\(run.errors)")
-                    let restart = try #require(try run.lines().first { $0.type == "restart" })
-                    #expect(restart.string("last_run") == nil)
-                    break
-                }
-                switch what {
-                case "noise": _ = try await stage.write(String(repeating: "meow", count: 5_000), to: "x.db")
-                case "cut": try systemCall("truncate") { truncate(journal, 5_000) }
-                // An agent that readers were at leaves them beside it.
-                default: for suffix in ["", "-wal", "-shm"] { unlink(journal + suffix) }
-                }
-            }
         }
     }
 
@@ -349,11 +200,6 @@ import Testing
         try await Stage.run { try await $0.passTrial("alert_trials.py", ["kill"]) }
     }
 
-    /// Of random runs between which, and in which, the clock is set, by Tests/python/same_trials.py.
-    @Test(.enabled(if: Installation.hasPython)) func theLinesOfRealRunsGiveTheSameAlertsAgain() async throws {
-        try await Stage.run { try await $0.passTrial("same_trials.py", []) }
-    }
-
     // MARK: The past
 
     private static func past(_ stage: Stage, _ arguments: [String], input: [UInt8]? = nil) async throws -> Finished {
@@ -363,45 +209,6 @@ import Testing
             await program.closeInput()
         }
         return try await Finished(of: program)
-    }
-
-    /// Two runs, the second after a kill.
-    @Test func aJournalComesToTheAlertsThatItHas() async throws {
-        try await Stage.run { stage in
-            let journal = "\(stage.folder)/j"
-            let rules = ["--alert", "high: > 5 until < 3", "--alert", "long: > 5 for 100ms"]
-            let first = try await Self.agent(stage, rules + ["--journal", journal])
-            try await Self.feed(first, 1, 7, 4, 2, 9)
-            try await Self.waitForAlerts(first, 4)
-            _ = try await Self.end(first)
-            let second = try await Self.agent(stage, rules + ["--journal", journal])
-            try await Self.feed(second, 12, 1)
-            try await Self.waitForAlerts(second, 2)
-            _ = try await Self.end(second)
-
-            let same = try await Self.past(stage, ["check", "--against", journal, "--same"] + rules)
-            #expect(same.ending == .exited(0), "\(same.errors)")
-            #expect(same.errors.hasSuffix("recorded and computed alerts are the same: 6\n"))
-            let log = try await Self.past(stage, ["log", journal, "--alerts"])
-            #expect(log.outputText.split(separator: "\n").count == 4)
-            // The same table, and a sentence for each.
-            #expect(same.outputText.hasPrefix(log.outputText))
-            let sentences = same.outputText.dropFirst(log.outputText.count).split(separator: "\n")
-            #expect(sentences.count == 2)
-            #expect(sentences.first?.hasPrefix("high: would have fired 2 times, for ") ?? false)
-            #expect(sentences.last?.hasPrefix("long: would have fired 1 time, for ") ?? false)
-            let objects = try await Self.past(stage, ["log", journal, "--alerts", "--format=ndjson"])
-            #expect(objects.outputText.split(separator: "\n").count == 3)
-            #expect(objects.outputText.contains(#""worst_value":12,"test":"> 5 until < 3""#))
-
-            let other = try await Self.past(
-                stage, ["check", "--against", journal, "--same", "--alert", "high: > 8 until < 3"])
-            #expect(other.ending == .exited(1))
-            #expect(other.errors.contains("high (stdin) firing: is not computed"))
-            let none = try await Self.past(stage, ["check", "--against", journal, "--same", "--alert", "typo: > 99"])
-            #expect(none.ending == .exited(1))
-            #expect(none.errors.contains("6 recorded alerts are of other conditions"))
-        }
     }
 
     /// A recording of one series.
@@ -424,48 +231,6 @@ import Testing
         let (day, rest) = (second / 86_400, second % 86_400)
         let clock = "\(two(rest / 3_600)):\(two(rest / 60 % 60)):\(two(rest % 60))"
         return "2026-11-\(two(day + 1))T\(clock).000000Z"
-    }
-
-    @Test func aHundredThousandEpisodesAreToldOneAfterTheOther() async throws {
-        try await Stage.run { stage in
-            let file = try await stage.write(
-                Self.recording((0..<200_001).lazy.map { Double($0 % 2) }), to: "feed.ndjson")
-            let check = try await Self.past(
-                stage,
-                ["check", "--against", file, "--alert", "on: a/x >= 1", "--alert", "off: a < 0", "--alert", "b > 1"])
-            #expect(check.ending == .exited(0), "\(check.errors)")
-            let rows = check.outputText.split(separator: "\n")
-            #expect(rows.count == 1 + 100_000 + 3)
-            #expect(
-                rows.suffix(3).map(String.init) == [
-                    "on: would have fired 100000 times, for 1 d 3 h, at most 1 s at a time",
-                    "off: would not have fired",
-                    "b > 1: is about nothing in it",
-                ])
-        }
-    }
-
-    /// What fired before is left out, unless it still fires then; what conditions look back at counts.
-    @Test func onlyAlertsSinceATimeAreTold() async throws {
-        try await Stage.run { stage in
-            // Above from the seconds 10 to 19, 30 to 49, and 60 on.
-            let values = (0..<70).map { 10...19 ~= $0 || 30...49 ~= $0 || $0 >= 60 ? 9.0 : 1 }
-            let file = try await stage.write(Self.recording(values), to: "feed.ndjson")
-            let options =
-                ["check", "--against", file, "--alert", "on: a/x > 5 for 8s", "--alert", "m: a/x > 99 for 15s"] + [
-                    "--format=csv", "--since",
-                ]
-            func began(_ since: Int) async throws -> [String] {
-                let check = try await Self.past(stage, options + [Self.time(since)])
-                #expect(check.ending == .exited(0), "\(check.errors)")
-                let records = check.outputText.utf8.split(separator: 0x0A).dropFirst()
-                return records.map { String(Substring($0).split(separator: ",", omittingEmptySubsequences: false)[7]) }
-            }
-            let (all, later, last) = (try await began(0), try await began(25), try await began(55))
-            #expect(all == [18, 38, 68].map(Self.time))
-            #expect(later == [38, 68].map(Self.time))
-            #expect(last == [68].map(Self.time))
-        }
     }
 
     @Test func theLogHasAlertsOfASourceAsRecords() async throws {

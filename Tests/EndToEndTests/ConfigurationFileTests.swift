@@ -40,47 +40,6 @@ import Testing
         }
     }
 
-    @Test func checkExplainsWhereEachValueComesFrom() async throws {
-        try await Stage.run { stage in
-            let path = try await stage.write(
-                #"{"interval": "20s", "sources": [{"preset": "fact"}]}"#, to: "config.jsonc")
-            let run = try await stage.finish(
-                ["check", "--explain", "-c", path, "-n", "5"], environment: ["CATWATCH_INTERVAL": "30s"])
-            #expect(run.ending == .exited(0), "\(run.errors)")
-            let lines = run.outputText.split(separator: "\n")
-            #expect(
-                lines.contains(
-                    #"interval = "30s" from CATWATCH_INTERVAL; over "20s" from \#(path):1:14; over "10s" from the defaults"#
-                ))
-            #expect(lines.contains("count = 5 from --count"))
-            #expect(lines.contains(#"sources[0].text = "/fact" from the preset fact"#))
-        }
-    }
-
-    @Test func everyMistakeIsToldAtOnceWithItsPlace() async throws {
-        try await Stage.run { stage in
-            let text = """
-                {
-                  // three of them
-                  "intervall": "10s",
-                  "sources": [
-                    {"name": "a", "url": "http://127.0.0.1/a", "every": 0},
-                    {"name": "a", "url": "http://127.0.0.1/b", "value": "length"},
-                  ],
-                }
-                """
-            let path = try await stage.write(text, to: "wrong.jsonc")
-            for arguments in [["check", "-c", path], ["-c", path]] {
-                let run = try await stage.finish(arguments)
-                #expect(run.ending == .exited(2) && run.output == [])
-                #expect(run.errors.contains("\(path):3:3: intervall:") && run.errors.contains("interval'"))
-                #expect(run.errors.contains("\(path):5:57: sources[0].every:"))
-                #expect(run.errors.contains("sources[1].name:"))
-                #expect(run.errors.contains("sources[1].value:"))
-            }
-        }
-    }
-
     @Test func secretsAreNeverPrinted() async throws {
         try await Stage.run { stage in
             let url = try await stage.url("/fault/status")
@@ -103,24 +62,6 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("missing", "missing.jsonc", "No such file"), ("a folder", ".", "irectory"), ("a FIFO", "fifo", ""),
-        ("100 MB", "huge", ""),
-    ])
-    func filesThatAreNoConfigurationAreRefused(what: String, name: String, reason: String) async throws {
-        try await Stage.run { stage in
-            let path = "\(stage.folder)/\(name)"
-            if name == "fifo" { mkfifo(path, 0o600) }
-            if name == "huge" {
-                let file = try Descriptor.open(path, flags: O_WRONLY | O_CREAT)
-                #expect(ftruncate(file.number, 100 << 20) == 0)
-            }
-            let run = try await stage.finish(["-c", path])
-            #expect(run.ending == .exited(2), "\(what)")
-            #expect(run.errors.contains(path) && run.errors.contains(reason), "\(run.errors)")
-        }
-    }
-
     @Test func itIsFoundInTheFolderForConfigurationsAndFlagsWin() async throws {
         try await Stage.run { stage in
             let origin = try await stage.origin()
@@ -140,14 +81,6 @@ import Testing
             #expect(try other.lines().first { $0.isData }?.source == "breeds")
             unlink("\(stage.folder)/catwatch/config.jsonc")
             rmdir("\(stage.folder)/catwatch")
-        }
-    }
-
-    @Test func aHistoryOfPartsOfWindowsIsRoundedUpAndSaid() async throws {
-        try await Stage.run { stage in
-            let run = try await stage.finish(["--demo", "-i", "7s", "--history", "20s", "-n", "1"])
-            #expect(run.errors.contains("rounded up to 21s"))
-            #expect(try run.lines().first?.number("history_s") == 21)
         }
     }
 }

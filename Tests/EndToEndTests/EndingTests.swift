@@ -120,16 +120,6 @@ import Testing
             try await Self.end(stage, program, "a name server that says nothing")
         }
     }
-
-    @Test func aNameThatThereIsNotIsSaidInTheResolversWords() async throws {
-        try await Stage.run { stage in
-            let program = try await stage.catwatch(
-                ["-u", stage.url("/fact"), "-o", "none", "--connect", "tcp:-:1"])
-            try await program.waitForError("tcp:-:1: Name or service not known; next try in ")
-            try await program.signal(SIGTERM)
-            _ = try await program.waitForEnd()
-        }
-    }
 }
 
 /// A name server that takes questions and never answers, in a mount namespace of a program's own.

@@ -55,17 +55,6 @@ import Testing
         Case(path: "/nowhere", code: "status", words: "404", status: 404),
     ]
 
-    @Test(.enabled(if: Installation.hasPython))
-    func aMessageIsNoLongerThanItsThousandCharacters() async throws {
-        try await Stage.run { stage in
-            let host = String(repeating: "a", count: 6_000)
-            let run = try await stage.finishAfterError(["-u", stage.url("/fault/redirect?to=http://\(host)/")])
-            let message = try #require(run.lines().first { $0.type == "error" }?.string("message"))
-            #expect(message.unicodeScalars.count == 1_000 && message.hasSuffix("aaa…"))
-            try await stage.validate(run.output)
-        }
-    }
-
     @Test(.enabled(if: Installation.hasPython), arguments: cases)
     func isOneClearLineForEveryPoll(of fault: Case) async throws {
         try await Stage.run { stage in
@@ -114,32 +103,6 @@ import Testing
             #expect(run.errors.contains(": answers again after ") && run.errors.contains(" and 2 failed attempts\n"))
             #expect(run.ending == .exited(0))
             try await stage.validate(run.output)
-        }
-    }
-
-    @Test func nothingListensThere() async throws {
-        try await Stage.run { stage in
-            let port = try await stage.closedPort()
-            let run = try await stage.finish(["-u", "http://127.0.0.1:\(port)/fact", "-e", "10ms", "-d", "3s"])
-            #expect(run.ending == .exited(1))
-            let errors = try run.lines().filter { $0.type == "error" }
-            #expect(!errors.isEmpty)
-            for error in errors {
-                #expect(error.string("code") == "connect")
-                #expect(error.string("message") == "127.0.0.1:\(port) refused the connection: nothing listens there")
-            }
-            #expect(!(try run.lines().contains { $0.type == "latency" }))
-            #expect(try run.lines().last?.string("reason") == "duration")
-        }
-    }
-
-    @Test func aNameThatNobodyHas() async throws {
-        try await Stage.run { stage in
-            let run = try await stage.finishAfterError(["-u", "http://no-such-host.invalid/fact", "-e", "10ms"])
-            #expect(run.ending == .exited(0))
-            let error = try #require(try run.lines().first { $0.type == "error" })
-            #expect(error.string("code") == "dns")
-            #expect(error.string("message")?.contains("no-such-host.invalid") == true)
         }
     }
 

@@ -25,39 +25,6 @@ import Testing
         }
     }
 
-    /// Of two agents together; each has its share of its own.
-    @Test func seriesBeyondTheFleetsLimitHaveNoWindowsAndFlow() async throws {
-        try await Stage.run { stage in
-            var attach: [String] = []
-            for name in ["a", "b"] {
-                let path = "\(stage.folder)/\(name).sock"
-                let agent = try await stage.catwatch(
-                    ["-", "--key", "/k", "--value", "/v", "-o", "none", "--listen=\(path)"]
-                ) { $0.input = .pipe }
-                try await agent.write(Array((0..<700).map { "{\"k\":\"s\($0)\",\"v\":1}\n" }.joined().utf8))
-                attach.append("--attach=\(path)")
-            }
-            for (limit, isReached) in [(1_000, true), (2_000, false)] {
-                let fleet = try await stage.catwatch(
-                    attach + ["-o", "ndjson", "-i", "1s", "--max-series", "\(limit)"])
-                try await stage.wait(for: "all series, and what the fleet says of itself") {
-                    let lines = FeedLine.lines(await fleet.outputBytes).compactMap { $0 }
-                    return lines.count { $0.raw("series")?.contains(".stdin/s") == true && $0.raw("data") != nil }
-                        == 1_400
-                        && lines.contains { $0.type == "agent" && $0.raw("agent") == nil && $0.raw("series") != "0" }
-                }
-                let text = await fleet.outputText
-                #expect(text.contains("more than \(limit) series") == isReached)
-                // On a busy machine the agents may not be there yet, which is another error.
-                let errors = FeedLine.lines(await fleet.outputBytes).compactMap { $0 }
-                    .filter { $0.type == "error" && $0.string("code") != "connect" }
-                #expect(errors.count == (isReached ? 1 : 0), "\(errors.map { $0.raw("message") ?? "" })")
-                try await fleet.signal(SIGTERM)
-                _ = try await fleet.waitForEnd()
-            }
-        }
-    }
-
     @Test func whatNoAgentAnswersIsSaidInWords() async throws {
         try await Stage.run { stage in
             let url = try await stage.url("/fact")

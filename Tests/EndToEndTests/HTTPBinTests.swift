@@ -33,52 +33,6 @@ import Testing
         }
     }
 
-    @Test(arguments: [("/gzip", "gzipped"), ("/deflate", "deflated"), ("/brotli", "brotli")])
-    func compressionIsUndone(path: String, flag: String) async throws {
-        try await Stage.run { stage in
-            let run = try await stage.finish(["-u", Self.url(path), "-n", "1"])
-            let data = try #require(try run.lines().first { $0.isData }?.raw("data"))
-            #expect(data.contains("\"\(flag)\":true"))
-        }
-    }
-
-    @Test func aDripWithinTheDeadlineIsWholeAndOneBeyondItIsNot() async throws {
-        try await Stage.run { stage in
-            // Digits and nothing else would be a number; httpbin drips asterisks, which are not JSON, but come whole.
-            let whole = try await stage.finishAfterError(["-u", Self.url("/drip?duration=0.5&numbytes=5&delay=0")])
-            let error = try #require(try whole.lines().first { $0.type == "error" })
-            #expect(error.string("code") == "not_json")
-            #expect(try whole.lines().first { $0.type == "latency" }?.number("bytes") == 5)
-
-            // Long enough for the answer to begin.
-            let cut = try await stage.finishAfterError(
-                ["-u", Self.url("/drip?duration=30&numbytes=30&delay=0"), "--timeout", "2s"])
-            let timeout = try #require(try cut.lines().first { $0.type == "error" })
-            #expect(timeout.string("code") == "timeout")
-            #expect(timeout.string("message")?.contains("within 2 s") == true)
-        }
-    }
-
-    @Test(arguments: [400, 401, 403, 404, 410, 418, 429, 500, 502, 503, 504])
-    func statusesAreErrors(status: Int) async throws {
-        try await Stage.run { stage in
-            let lines = try await stage.finishAfterError(["-u", Self.url("/status/\(status)"), "-e", "10ms"]).lines()
-            let error = try #require(lines.first { $0.type == "error" })
-            #expect(error.string("code") == (status == 429 ? "rate_limited" : "status"))
-            #expect(error.string("message")?.contains("\(status)") == true)
-            #expect(lines.first { $0.type == "latency" }?.number("status") == Double(status))
-        }
-    }
-
-    @Test func tooManyRedirectsAreAnError() async throws {
-        try await Stage.run { stage in
-            let run = try await stage.finishAfterError(["-u", Self.url("/relative-redirect/11")])
-            let error = try #require(try run.lines().first { $0.type == "error" })
-            #expect(error.string("code") == "redirect")
-            #expect(error.string("message")?.contains("more than 10 times") == true)
-        }
-    }
-
     @Test func tokensAndPasswordsAreSentAndNeverShown() async throws {
         try await Stage.run { stage in
             let port = try #require(HTTPBin.port)

@@ -69,20 +69,6 @@ import Testing
         }
     }
 
-    @Test func anIndexThatIsCutOffEndsItInWords() async throws {
-        try await Stage.run { stage in
-            let journal = "\(stage.folder)/j"
-            try await Self.keep(stage, 20, in: journal)
-            let log = try await stage.catwatch(["log", journal, "--follow"])
-            try await log.wait(for: "a fact") { log in
-                FeedLine.lines(log.outputBytes).contains { $0?.isData == true } ? () : nil
-            }
-            #expect(truncate(journal + "-shm", 0) == 0)
-            #expect(try await log.waitForEnd() == .exited(2))
-            #expect(await log.errorText.hasPrefix("catwatch: somebody has cut off the index (-shm)"))
-        }
-    }
-
     @Test func aReaderThatLeavesEndsItQuietly() async throws {
         try await Stage.run { stage in
             try await Self.keep(stage, 20, in: "\(stage.folder)/j")
@@ -107,21 +93,6 @@ import Testing
                 """)
             let run = try await Finished(of: full)
             #expect(run.outputText == "2\n" && run.errors == "catwatch: stdout: No space left on device\n")
-        }
-    }
-
-    @Test func everyRunOfFibonacciIsListed() async throws {
-        try await Stage.run { stage in
-            let journal = "\(stage.folder)/j"
-            for _ in 0..<2 {
-                let run = try await stage.finish(
-                    ["--preset", "fibonacci", "-n", "1", "--output", "none", "--journal", journal])
-                #expect(run.ending == .exited(0), "\(run.errors)")
-            }
-            let list = try await stage.finish(["fibonacci", "--summary", "--journal", journal])
-            #expect(list.ending == .exited(0) && list.errors == "")
-            let rows = list.outputText.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
-            #expect(rows.map(\.first) == ["N", rows[1].first, rows[1].first] && rows.allSatisfy { $0.count == 2 })
         }
     }
 }

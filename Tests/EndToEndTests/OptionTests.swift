@@ -31,22 +31,6 @@ import Testing
         }
     }
 
-    @Test func theOtherTextsArePrinted() async throws {
-        try await Stage.run { stage in
-            for (arguments, words) in [
-                (["--version"], "catwatch 0.1.0"), (["--help=all"], "--max-body"), (["--man"], ".TH CATWATCH 1"),
-                (["--completions=bash"], "complete"), (["--completions=zsh"], "#compdef catwatch"),
-                (["--completions=fish"], "complete -c catwatch"),
-            ] {
-                let run = try await stage.finish(arguments)
-                #expect(run.ending == .exited(0) && run.errors == "")
-                #expect(run.outputText.contains(words), "\(arguments)")
-            }
-            let full = try await Finished(of: stage.catwatch(["--help"]) { $0.output = .file("/dev/full") })
-            #expect(full.ending == .exited(1) && full.errors == "catwatch: stdout: No space left on device\n")
-        }
-    }
-
     @Test(arguments: [
         (["--evry", "1s"], "did you mean '--every'?"), (["--durtion=1"], "did you mean '--duration'?"),
         (["--zzz"], "unknown option '--zzz'"), (["-Z"], "unknown option '-Z'"), (["--every"], "needs an argument"),
@@ -92,14 +76,6 @@ import Testing
         }
     }
 
-    @Test func aDurationEndsIt() async throws {
-        try await Stage.run { stage in
-            let run = try await stage.finish(["--demo", "-e", "10ms", "-d", "2s"])
-            #expect(run.ending == .exited(0) && run.errors == "")
-            #expect(try run.lines().last?.string("reason") == "duration")
-        }
-    }
-
     @Test func theCountIsExact() async throws {
         try await Stage.run { stage in
             for count in [1, 2, 37] {
@@ -109,34 +85,6 @@ import Testing
                 #expect(try run.lines().last?.string("reason") == "count")
                 #expect(run.ending == .exited(0))
             }
-        }
-    }
-
-    @Test func quietVerboseAndWhatIsInBetween() async throws {
-        try await Stage.run { stage in
-            let url = try await stage.url("/fault/flaky?id=\(1)&fail=1")
-            let quiet = try await stage.finish(["-u", url, "-q", "-e", "10ms", "-n", "1"])
-            #expect(quiet.errors == "")
-            let other = try await stage.url("/fault/flaky?id=2&fail=1")
-            let normal = try await stage.finish(["-u", other, "-e", "10ms", "-n", "1"])
-            #expect(normal.errorLines.count == 3 && normal.errors.contains("answered 503"))
-            #expect(normal.errors.contains(" and one failed attempt\n"))
-            #expect(normal.errorLines.last == "catwatch: flaky: value: /length")
-            let third = try await stage.url("/fault/flaky?id=3&fail=1")
-            let verbose = try await stage.finish(["-u", third, "-v", "-e", "10ms", "-n", "2"])
-            #expect(verbose.errors.contains("answered 503"))
-            #expect(verbose.errorLines.count { $0.contains("/fault/flaky 200 ") } >= 1, "\(verbose.errors)")
-            #expect(verbose.errorLines.allSatisfy { $0.hasPrefix("catwatch: flaky: ") })
-        }
-    }
-
-    @Test func aQuietCtrlCSaysNothing() async throws {
-        try await Stage.run { stage in
-            let program = try await stage.catwatch(["--demo", "-q", "-e", "10ms"])
-            try await program.wait(for: "lines") { $0.outputBytes.count > 2_000 ? () : nil }
-            try await program.signal(SIGINT)
-            let run = try await Finished(of: program)
-            #expect(run.ending == .exited(0) && run.errors == "")
         }
     }
 }

@@ -142,21 +142,6 @@ import Testing
         }
     }
 
-    @Test func theStandInDoesNotComeWithAReload() async throws {
-        try await Stage.run { stage in
-            let path = try await stage.write(Self.configuration(stage, ["a"]), to: "config.jsonc")
-            let program = try await stage.catwatch(["-c", path])
-            try await Self.waitForEvents(program, of: "a")
-            _ = try await stage.write(#"{"demo":true}"#, to: "config.jsonc")
-            try await program.signal(SIGHUP)
-            try await program.waitForError("nothing was reloaded")
-            try await Self.waitForEvents(program, of: "a", after: Self.lastSeq(program))
-            try await program.signal(SIGTERM)
-            let run = try await Finished(of: program)
-            #expect(try run.lines().allSatisfy { $0.source != "fact" })
-        }
-    }
-
     @Test func whatNeedsARestartIsNamed() async throws {
         try await Stage.run { stage in
             let text = try await Self.configuration(stage, ["a"])
@@ -321,62 +306,6 @@ import Testing
             #expect(former.count >= pushed && former.count < all.count && former == Array(all.prefix(former.count)))
             // Another program has nothing yet: it gets the whole log.
             #expect(try await second == all)
-        }
-    }
-
-    @Test func pushesComeAndGoWhileTheOthersStay() async throws {
-        try await Stage.run { stage in
-            let peers = try Listeners(stage, 2)
-            let program = try await Self.running(stage, peers.member(0))
-            async let first = peers.numbers(0)
-            try await Self.reload(stage, program, peers.member(0, 1), "outputs: 1 started, 0 stopped, 1 kept")
-            async let second = peers.numbers(1)
-            try await Self.reload(stage, program, peers.member(1), "outputs: 0 started, 1 stopped, 1 kept")
-            let gone = try await first
-            try await program.signal(SIGTERM)
-            let run = try await Finished(of: program)
-            let all = Array(1...(try run.lines().map(\.seq).max() ?? 0))
-            #expect(try await second == all)
-            #expect(gone.count > 3 && gone == Array(all.prefix(gone.count)) && gone.count < all.count)
-        }
-    }
-
-    @Test func aSocketThatIsNotServedYetIsGivenBackToo() async throws {
-        try await Stage.run { stage in
-            let pipe = "\(stage.folder)/pipe"
-            mkfifo(pipe, 0o600)
-            // Full, and read by nobody: the file's end is waited for, and the new socket's beginning with it.
-            let full = try Descriptor.open(pipe, flags: O_RDWR | O_NONBLOCK)
-            let block = [UInt8](repeating: 0x0A, count: 1 << 16)
-            while Glibc.write(full.number, block, block.count) > 0 {}
-            let program = try await Self.running(
-                stage, "\"output_file\": \"\(pipe)\", \"listen\": \"\(stage.folder)/a\",")
-            try await Self.write(stage, "\"listen\": \"\(stage.folder)/b\",")
-            try await program.signal(SIGHUP)
-            // The one before goes when both are in the outputs' hands.
-            try await stage.wait(for: "the other socket") {
-                try FolderListing.names(in: stage.folder).sorted() == ["b", "b.lock", "config.jsonc", "pipe"]
-            }
-            try await program.signal(SIGINT)
-            // Two at once would count as one, which has time to end in order.
-            try await program.wait(for: "the feed's end") { $0.outputText.contains(#""type":"bye""#) ? () : nil }
-            try await program.signal(SIGINT)
-            #expect(try await program.waitForEnd() == .exited(0))
-            #expect(try FolderListing.names(in: stage.folder).sorted() == ["config.jsonc", "pipe"])
-            unlink(pipe)
-        }
-    }
-
-    @Test func thePagesAddressIsToldWhenItChanges() async throws {
-        try await Stage.run { stage in
-            func page(_ host: String) -> String { "\"http\": \"\(host):0\"," }
-            let program = try await Self.running(stage, page("127.0.0.1"))
-            try await Self.reload(stage, program, page("127.0.0.1") + "\"max_readers\": 7,", "reloaded: ")
-            try await Self.reload(stage, program, page("127.0.0.2"), "outputs: 1 started, 1 stopped, 0 kept")
-            try await program.signal(SIGTERM)
-            let errors = try await Finished(of: program).errors.split(separator: "\n")
-            let told = errors.filter { $0.contains("the page is at") }
-            #expect(told.count == 2 && told[0].contains("http://127.0.0.1:") && told[1].contains("http://127.0.0.2:"))
         }
     }
 

@@ -105,20 +105,4 @@ import Testing
             }
         }
     }
-
-    @Test func aFIFOIsPlayedBackUntilItsWriterIsGone() async throws {
-        try await Stage.run { stage in
-            let recorded = try await Self.record(stage)
-            let path = "\(stage.folder)/fifo"
-            #expect(mkfifo(path, 0o600) == 0)
-            let program = try await stage.catwatch(["--replay", path, "--speed=max"])
-            try await stage.wait(for: "a reader") {
-                guard let fifo = try? Descriptor.open(path, flags: O_WRONLY | O_NONBLOCK) else { return false }
-                // Less than a FIFO holds.
-                return Glibc.write(fifo.number, recorded.output, recorded.output.count) == recorded.output.count
-            }
-            let replayed = try await Finished(of: program)
-            #expect(Self.numbered(replayed.output) == Self.numbered(recorded.output))
-        }
-    }
 }

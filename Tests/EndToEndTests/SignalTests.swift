@@ -39,21 +39,6 @@ import Testing
         }
     }
 
-    @Test func theSummaryCountsWhatFailed() async throws {
-        try await Stage.run { stage in
-            let program = try await stage.catwatch(["-u", stage.url("/fault/status"), "-e", "10ms"])
-            try await program.wait(for: "two errors") { program in
-                FeedLine.lines(program.outputBytes).count { $0?.type == "error" } >= 2 ? () : nil
-            }
-            try await program.signal(SIGINT)
-            let run = try await Finished(of: program)
-            let errors = try run.lines().count { $0.type == "error" }
-            #expect(run.ending == .exited(0))
-            #expect(run.errors.contains("--- catwatch: 0 events in "))
-            #expect(run.errors.contains(" answers, \(errors) errors"))
-        }
-    }
-
     @Test func quitSaysTheSummaryAndGoesOn() async throws {
         try await Stage.run { stage in
             let program = try await Self.running(stage)
@@ -123,27 +108,6 @@ import Testing
             let run = try await Finished(of: program)
             #expect(run.ending == .exited(0) && run.errors == "")
             #expect(try run.lines().last?.string("reason") == "SIGTERM")
-        }
-    }
-
-    /// Once, and only where SIGHUP would do something and somebody wants to hear of it.
-    @Test(arguments: [
-        ("-c $folder/c.jsonc", "SIGHUP reloads nothing"),
-        ("-c $folder/c.jsonc --output-file=$folder/feed", "SIGHUP reloads nothing"),
-        ("--output-file=$folder/feed", "SIGHUP does not open the output file anew"),
-        ("-c $folder/c.jsonc --quiet", nil),
-    ])
-    func saysThatItsStarterIgnoresReloads(options: String, reason: String?) async throws {
-        try await Stage.run { stage in
-            _ = try await stage.write(#"{ "every": "10ms" }"#, to: "c.jsonc")
-            let program = try await stage.bash(
-                "trap '' HUP; folder='\(stage.folder)'; exec \"$catwatch\" --demo -e 10ms \(options)")
-            try await program.wait(for: "lines") { $0.outputBytes.count > 1_000 ? () : nil }
-            try await program.signal(SIGTERM)
-            let run = try await Finished(of: program)
-            #expect(run.ending == .exited(0))
-            let start = "catwatch: SIGHUP was ignored when catwatch started (nohup), so "
-            #expect(run.errors == (reason.map { start + $0 + "\n" } ?? ""))
         }
     }
 

@@ -46,27 +46,6 @@ import Testing
         }
     }
 
-    @Test func anAttachedAgentPassesTheSameLinesOnToItsOwnReaders() async throws {
-        try await Stage.run { stage in
-            let (path, relayed) = ("\(stage.folder)/s", "\(stage.folder)/relayed")
-            let origin = try await Self.serving(stage, at: path)
-            _ = try await stage.catwatch(["--attach=\(path)", "-o", "none", "--listen=\(relayed)"])
-            try await Self.answering(stage, at: relayed)
-            let direct = try await stage.catwatch(["--attach=\(path)", "--no-reconnect", "-o", "ndjson"])
-            try await direct.wait(for: "a line") { direct in
-                FeedLine.lines(direct.outputBytes).contains { $0.map { $0.seq > 0 } == true } ? () : nil
-            }
-            let second = try await stage.catwatch(["--attach=\(relayed)", "-o", "ndjson", "-n", "30"])
-            let read = try await Finished(of: second)
-            try await origin.signal(SIGTERM)
-            let all = try await Finished(of: direct)
-            #expect(read.ending == .exited(0) && all.ending == .exited(1))
-            let known = Set(try all.lines().filter { $0.number("seq") != nil }.map(\.bytes))
-            let passed = try read.lines().filter { $0.number("seq") != nil }.map(\.bytes)
-            #expect(passed.count >= 30 && passed.allSatisfy { known.contains($0) })
-        }
-    }
-
     /// Somebody else may have made the folder that the default socket is looked for in.
     @Test(.enabled(if: geteuid() == 0 && Installation.hasPython)) func whatAnotherUserServesIsAttachedToOnRequestOnly()
         async throws

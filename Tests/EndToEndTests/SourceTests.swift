@@ -32,35 +32,6 @@ import Testing
         }
     }
 
-    @Test func pointersSayWhatIsValueAndText() async throws {
-        try await Stage.run { stage in
-            let url = try await stage.url("/breeds?limit=3")
-            let run = try await stage.finishAfterError(
-                ["-u", url, "--value", "/data/2/breed", "--text", "/data/1/country"])
-            // A breed is no number: told, and no event.
-            #expect(try !run.lines().contains { $0.isData })
-            #expect(try run.lines().contains { $0.type == "error" && $0.string("code") == "pointer" })
-
-            let second = try await stage.finish([
-                "-u", url, "--value", "/per_page", "--text", "/data/1/breed", "-n", "1",
-            ])
-            let event = try #require(try second.lines().first { $0.isData })
-            #expect(event.number("value") == 3)
-            let data = try #require(event.raw("data"))
-            let text = try #require(event.string("text"))
-            #expect(data.contains(#""breed":"\#(text)""#))
-        }
-    }
-
-    @Test func withoutPointersTheFirstNumberAndTheFirstStringAreTaken() async throws {
-        try await Stage.run { stage in
-            let run = try await stage.finish(["-u", stage.url("/breeds?limit=2"), "-n", "1"])
-            let event = try #require(try run.lines().first { $0.isData })
-            #expect(event.number("value") == 1)  // current_page
-            #expect(event.string("text")?.isEmpty == false)
-        }
-    }
-
     @Test(arguments: [
         ["--value", "/nowhere"], ["--value", "/fact"], ["--value", "/length/0"], ["--text", "/length"],
         ["--text", "/a/b"],
@@ -81,30 +52,6 @@ import Testing
             }
             // Every failed poll: one latency line and one error line.
             #expect(lines.count { $0.type == "latency" } == lines.count { $0.type == "error" })
-        }
-    }
-
-    @Test func everySaysHowOften() async throws {
-        try await Stage.run { stage in
-            let fast = try await stage.url("/fact")
-            let program = try await stage.catwatch(["-u", fast, "-e", "25ms", "-n", "20"])
-            let run = try await Finished(of: program)
-            let times = try run.lines().filter(\.isData).compactMap { $0.string("time") }
-            #expect(times.count == 20 && times == times.sorted())
-            // One request for each event: the next one is made only when its time comes before the end does.
-            #expect(try await (20...21).contains(stage.requestCount()))
-        }
-    }
-
-    @Test func anUnchangedDocumentIsNoEvent() async throws {
-        try await Stage.run { stage in
-            let program = try await stage.catwatch(["-u", stage.url("/fault/etag/fact"), "-e", "10ms"])
-            try await program.wait(for: "answers that say so") { program in
-                FeedLine.lines(program.outputBytes).count { $0?.number("status") == 304 } >= 5 ? () : nil
-            }
-            try await program.signal(SIGTERM)
-            let lines = try await Finished(of: program).lines()
-            #expect(lines.count(where: \.isData) == 1 && !lines.contains { $0.type == "error" })
         }
     }
 }

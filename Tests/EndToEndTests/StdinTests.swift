@@ -35,35 +35,6 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: Installation.hasPython)) func wordsAndBooleansAreValues() async throws {
-        try await Stage.run { stage in
-            let said = ["up", "down", "Down", "down", "true", "up"]
-            let input = said.enumerated().map { #"{"k":"c\#($0 % 2)","s":\#($1 == "true" ? $1 : "\"\($1)\"")}"# }
-            let run = try await Self.watch(
-                stage, ["--key", "/k", "--value", "/s", "--states", "up,down", "--text", "none"],
-                input.joined(separator: "\n") + "\n")
-            #expect(run.ending == .exited(0))
-            let lines = try run.lines()
-            let events = lines.filter(\.isData)
-            #expect(events.map { $0.number("value") } == [0, 1, nil, 1, 1, 0])
-            #expect(events.map { $0.string("word") } == ["up", "down", nil, "down", "true", "up"])
-            try #require(events.count == 6)
-            #expect(events[3].string("since") == events[1].string("time"))
-            let windows = lines.filter { $0.type == "window" && $0.source == "stdin" }
-            #expect(Set(windows.compactMap { $0.string("band") }) == ["up", "down"])
-            #expect(run.errors.contains("line 3: \"/s\" is 'Down', which is none of the states; did you mean 'down'?"))
-            try await stage.validate(run.output)
-        }
-    }
-
-    @Test func bareNumbersCarriageReturnsAndAMissingLastNewlineAreFine() async throws {
-        try await Stage.run { stage in
-            let run = try await Self.watch(stage, [], "1\r\n\r\n2.5\n-3e2")
-            #expect(run.ending == .exited(0))
-            #expect(try run.lines().filter(\.isData).compactMap { $0.number("value") } == [1, 2.5, -300])
-        }
-    }
-
     @Test func brokenLinesAreCountedAndTheRestGoesOn() async throws {
         try await Stage.run { stage in
             let long = "\"" + String(repeating: "x", count: 3 << 20) + "\""

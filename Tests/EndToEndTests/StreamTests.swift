@@ -19,18 +19,6 @@ import Testing
         }
     }
 
-    @Test func jqReadsEveryLine() async throws {
-        try await Stage.run { stage in
-            let program = try await stage.bash(
-                #""$catwatch" --demo -n 5 -e 10ms | jq -r .type; echo "${PIPESTATUS[@]}""#)
-            let run = try await Finished(of: program)
-            #expect(run.errors == "")
-            let lines = run.outputText.split(separator: "\n")
-            #expect(lines.prefix(2) == ["hello", "stats"] && lines.suffix(2) == ["bye", "0 0"])
-            #expect(lines.count(where: { $0 == "fact" }) == 5)
-        }
-    }
-
     @Test func aReaderThatLeavesEndsItQuietly() async throws {
         try await Stage.run { stage in
             let program = try await stage.bash(
@@ -50,28 +38,6 @@ import Testing
             #expect(run.output.starts(with: "0\n".utf8))
             #expect(lines.count(where: { $0?.isData == true }) == 3 && lines.last??.type == "bye")
             #expect(lines.allSatisfy { $0 != nil })
-        }
-    }
-
-    @Test func appendingToAFileKeepsWhatIsThere() async throws {
-        try await Stage.run { stage in
-            let program = try await stage.bash(
-                #"echo before > "$folder/out"; "$catwatch" --demo -n 1 >> "$folder/out"; head -1 "$folder/out"; tail -1 "$folder/out""#
-            )
-            let run = try await Finished(of: program)
-            #expect(run.outputText.hasPrefix("before\n{") && run.outputText.contains(#""type":"bye""#))
-        }
-    }
-
-    @Test func nothingIsAsGoodAsAnything() async throws {
-        try await Stage.run { stage in
-            let url = try await stage.url("/fact")
-            let program = try await stage.catwatch(["-u", url, "--value=/length", "-n", "3", "-e", "10ms"]) {
-                $0.output = .null
-            }
-            let run = try await Finished(of: program)
-            #expect(run.ending == .exited(0) && run.errors == "")
-            #expect(try await stage.requestCount() >= 3)
         }
     }
 
@@ -115,16 +81,6 @@ import Testing
                 of: stage.catwatch(["--demo", "-n", "2", "-e", "10ms"]) { $0.output = .closed })
             #expect(run.ending == .exited(1))
             #expect(run.errors == "catwatch: stdout: Bad file descriptor\n")
-        }
-    }
-
-    @Test func noOutputSaysNothing() async throws {
-        try await Stage.run { stage in
-            let run = try await stage.finish([
-                "-u", stage.url("/fact"), "--value=/length", "-o", "none", "-n", "2", "-e", "10ms",
-            ])
-            #expect(run.ending == .exited(0) && run.output.isEmpty && run.errors == "")
-            #expect(try await stage.requestCount() >= 2)
         }
     }
 

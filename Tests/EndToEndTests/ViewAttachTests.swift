@@ -111,44 +111,4 @@ import Testing
             #expect(left.changed == [] && left.status == 0)
         }
     }
-
-    @Test func onceSaysWhyThereIsNothing() async throws {
-        try await Stage.run { stage in
-            let run = try await stage.finish(
-                ["--once", "--attach=\(stage.folder)/none", "--timeout", "100ms"],
-                environment: ViewScreen.environment.merging(["COLUMNS": "150"]) { $1 })
-            #expect(run.ending == .exited(1) && run.outputText.contains("✕ agent lost"), "\(run.outputText)")
-            #expect(run.outputText.contains("No such file"), "\(run.outputText)")
-        }
-    }
-
-    @Test func waitingForAnAgentIsSaid() async throws {
-        try await Stage.run { stage in
-            let path = "\(stage.folder)/s"
-            let screen = try await ViewScreen(stage, ["--attach=\(path)"])
-            try await screen.wait(for: "next try|waiting for")
-            _ = try await Self.serving(stage, at: path)
-            try await screen.wait(for: "▸ fact ")
-            try await screen.type("q")
-            #expect(try await screen.end().status == 0)
-        }
-    }
-
-    @Test func withoutASourceItShowsTheAgentThatRuns() async throws {
-        try await Stage.run { stage in
-            let environment = ["XDG_RUNTIME_DIR": stage.folder]
-            _ = try await stage.catwatch(
-                ["-u", stage.url("/breeds?limit=1"), "-e", "20ms", "-o", "none", "--listen"], environment: environment)
-            try await stage.waitForRequests(3)
-            let screen = try await ViewScreen(stage, [], environment: environment)
-            try await screen.wait(for: "▸ breeds ")
-            let once = try await stage.finish(
-                ["--once"], environment: ViewScreen.environment.merging(environment) { $1 })
-            #expect(once.ending == .exited(0) && once.outputText.contains("  breeds "), "\(once.outputText)")
-            let metrics = try await screen.type("3", for: "Endpoints")
-            #expect(!metrics.contains { $0.contains("catfact") })
-            try await screen.type("q")
-            #expect(try await screen.end().status == 0)
-        }
-    }
 }

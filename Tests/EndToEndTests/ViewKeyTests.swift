@@ -26,19 +26,6 @@ import Testing
         }
     }
 
-    @Test func oneRowHasTheChosenSeries() async throws {
-        try await Stage.run { stage in
-            let screen = try await ViewScreen(stage, Self.demo, columns: 10, rows: 1)
-            // What does not fit is the name's end, and no part of the value.
-            try await screen.wait(for: #"^fact"#)
-            try await screen.type("/aqi/\r", for: #"^Ahm\w*… \d+ [GSMPVX]"#)
-            try await screen.type("j", for: #"^Amr\w*… \d+ [GSMPVX]"#)
-            try await screen.type("q")
-            let left = try await screen.end()
-            #expect(left.status == 0 && left.changed == [])
-        }
-    }
-
     @Test func goesIntoACityAndBack() async throws {
         try await Stage.run { stage in
             let screen = try await ViewScreen(stage, Self.demo)
@@ -62,21 +49,6 @@ import Testing
         }
     }
 
-    @Test func listsWhatHasNoValues() async throws {
-        try await Stage.run { stage in
-            let screen = try await ViewScreen(stage, Self.demo)
-            try await screen.wait(for: "aqi ▾ 20 series")
-            try await screen.type(
-                "/dogs/\r",
-                for: #"source▾ +text +.*age\n.*dogs ▾ 10 series.*\n▸   1 (?s:.*)    2 (?s:.*)    9 .*\n    10 "#)
-            // The event's own members, its text first; the picture's address as text too.
-            try await screen.type("\r", for: #"newest event(?s:.*)picture  http://127\.0\.0\.1:\d+/pictures/"#)
-            #expect(try await screen.count(#"\x1b\]8;;http://127\.0\.0\.1:\d+/pictures/[^\x1b]*\x1b\\"#) > 0)
-            try await screen.type("q")
-            #expect(try await screen.end().changed == [])
-        }
-    }
-
     @Test func theMouseChoosesRowsWhenAskedFor() async throws {
         try await Stage.run { stage in
             let screen = try await ViewScreen(stage, Self.demo + ["--mouse"])
@@ -96,38 +68,6 @@ import Testing
             let other = try await ViewScreen(stage, ["--demo"])
             try await other.wait(for: "▸ fact ")
             #expect(try await other.count(#"\x1b\[\?100[0-6]h"#) == 0)
-        }
-    }
-
-    @Test func sortsPausesAndWidens() async throws {
-        try await Stage.run { stage in
-            let screen = try await ViewScreen(stage, Self.demo + ["-e", "100ms"])
-            try await screen.wait(for: "aqi ▾ 20 series")
-            try await screen.type("s", for: "name▾")
-            let sorted = try await screen.type("s", for: "value▾")
-            let values = sorted.compactMap { row in
-                row.contains("AQI") ? row.split(separator: " ").lazy.compactMap { Int($0) }.first : nil
-            }
-            #expect(values.count > 10 && values == values.sorted(by: >), "\(sorted)")
-            try await screen.type("s", for: "change▾")
-            try await screen.type("s", for: "age▾")
-            try await screen.type("s", for: "source▾")
-
-            let paused = try await screen.type(" ", for: #" PAUSED  [1-9]\d* new "#)
-            let later = try await screen.wait(for: #" PAUSED  \d\d+ new "#)
-            // What was known then stands; how much is new is on the row above.
-            #expect(paused[2...] == later[2...])
-            try await screen.type(" ")
-            try await screen.waitUntilGone("PAUSED")
-
-            try await screen.type("+", for: "2 s windows")
-            try await screen.type("+", for: "5 s windows")
-            try await screen.type("-", for: "2 s windows")
-            try await screen.type("[", for: "2 s windows, 60 s")
-            try await screen.type("?", for: "ask the sources now")
-            try await screen.type("x", for: "source▾")
-            try await screen.type("q")
-            #expect(try await screen.end().status == 0)
         }
     }
 

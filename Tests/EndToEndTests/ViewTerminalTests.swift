@@ -35,28 +35,6 @@ import Testing
         }
     }
 
-    /// Somebody cuts off the index of the journal that is played back; what is read before and behind the silence is more than a
-    /// page.
-    @Test func aJournalThatIsCutOffLeavesTheTerminalAsItWas() async throws {
-        try await Stage.run { stage in
-            let text = String(repeating: "x", count: 1_000)
-            let lines = try await stage.write(
-                (1...1_000).map { #"{"value":\#($0),"text":"\#(text)"}"# }.joined(separator: "\n") + "\n", to: "lines")
-            let journal = "\(stage.folder)/j"
-            let recording = try await stage.bash(
-                #"(cat "\#(lines)"; sleep 2; cat "\#(lines)") | "$catwatch" - -o none -q --journal "\#(journal)""#)
-            let recorded = try await Finished(of: recording)
-            #expect(recorded.ending == .exited(0), "\(recorded.errors)")
-            let screen = try await ViewScreen(stage, ["--replay", journal, "--speed=0.1x"])
-            try await screen.wait(for: "▸ stdin")
-            #expect(truncate(journal + "-shm", 0) == 0)
-            try await screen.type(String(repeating: ">", count: 12))
-            let left = try await screen.end()
-            #expect(left.status == 2 && left.changed == [], "\(left)")
-            #expect(left.after.contains("catwatch: somebody has cut off the index (-shm)"), "\(left.after)")
-        }
-    }
-
     @Test func leavingAtOnceGivesTheTerminalBackToo() async throws {
         try await Stage.run { stage in
             let screen = try await Self.running(stage)

@@ -100,38 +100,4 @@ import Testing
             #expect(try await screen.rows().contains { $0.contains("Delhi") })
         }
     }
-
-    @Test func onceWithNothingToShowFails() async throws {
-        try await Stage.run { stage in
-            let run = try await stage.finish(
-                ["--once", "-u", "http://127.0.0.1:\(stage.closedPort())/fact"],
-                environment: ViewScreen.environment.merging(["COLUMNS": "150"]) { $1 })
-            #expect(run.ending == .exited(1))
-            #expect(run.outputText.contains("fact") && run.outputText.contains("refused"), "\(run.outputText)")
-        }
-    }
-
-    @Test func tmuxShowsItToo() async throws {
-        try await Stage.run { stage in
-            // A server of its own, which ends with its only session.
-            let program = try await stage.bash(
-                #"""
-                tmux() { command tmux -S "$folder/tmux" -f /dev/null "$@"; }
-                trap 'tmux kill-server 2>/dev/null' EXIT
-                export LANG=C.UTF-8
-                tmux new-session -d -x 100 -y 40 "exec \"$catwatch\" --demo --preset all -i 1s"
-                until_shown() { for ((i = 0; i < 2000; i++)); do
-                    tmux capture-pane -p > "$folder/pane"; grep -q "$1" "$folder/pane" && return; sleep 0.02; done; exit 3; }
-                until_shown 'Varanasi'; cat "$folder/pane"
-                tmux send-keys 2; until_shown 'mean'; cat "$folder/pane"
-                tmux send-keys q
-                for ((i = 0; i < 2000; i++)); do tmux has-session 2>/dev/null || exit 0; sleep 0.02; done; exit 4
-                """#)
-            let run = try await Finished(of: program)
-            #expect(run.ending == .exited(0), "\(run.outputText)\(run.errors)")
-            let rows = run.outputText.split(separator: "\n", omittingEmptySubsequences: false)
-            #expect(rows.first?.contains("1 List  2 Detail  3 Metrics  4 Feed") == true)
-            #expect(rows.count == 81 && rows[39].contains("q quit"), "\(run.outputText)")
-        }
-    }
 }

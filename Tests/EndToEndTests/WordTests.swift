@@ -55,24 +55,6 @@ import Testing
         }
     }
 
-    @Test func anAddressIsPolledWithItsSchemeOrWithoutOne() async throws {
-        try await Stage.run { stage in
-            let url = try await stage.url("/fact")
-            let bare = String(url.dropFirst("http://".count))
-            let run = try await stage.finish([url, bare, "-e", "10ms", "-n", "6"])
-            #expect(run.ending == .exited(0))
-            #expect(Set(try run.lines().filter(\.isData).compactMap(\.source)) == ["fact", "fact-2"])
-            let values = ["fact-2", "fact"].map { "catwatch: \($0): value: /length" }
-            #expect(run.errorLines.first == "catwatch: '\(bare)' is taken for \(url)")
-            #expect(run.errorLines.dropFirst().map { String($0) }.sorted() == values)
-            let quiet = try await stage.finish([bare, "-q", "-e", "10ms", "-n", "1"])
-            #expect(quiet.errors == "")
-            let check = try await stage.finish(["check", bare])
-            #expect(check.ending == .exited(0) && check.outputText.contains("\"url\": \"\(url)\""))
-            #expect(check.errors.contains(" is taken for "))
-        }
-    }
-
     @Test func whatCannotBeReadIsSaidBeforeAnythingStarts() async throws {
         try await Stage.run { stage in
             let none = try await stage.finish(["\(stage.folder)/none"])

@@ -60,12 +60,12 @@ import Testing
             try SQLiteFile.run("DROP TABLE marks; CREATE TABLE marks (id INTEGER PRIMARY KEY, time BLOB)", in: path)
         case .withoutIndex: try SQLiteFile.run("DROP INDEX lines_time", in: path)
         case .hugeSchema:
-            // 60 MB of names.
+            // 32 MB of names.
             try SQLiteFile.run(
                 """
                 PRAGMA writable_schema = ON;
                 INSERT INTO sqlite_schema
-                WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 3000)
+                WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 1600)
                 SELECT 'table', 't' || n, 't' || n, 2,
                     'CREATE TABLE t' || n || '(' || replace(hex(zeroblob(10000)), '0', 'x') || ')' FROM c
                 """, in: path)
