@@ -38,11 +38,6 @@ import Testing
         }
     }
 
-    /// Waits until somebody answers at a socket.
-    private static func waitForSocket(_ stage: Stage, _ path: String) async throws {
-        try await stage.wait(for: "an agent at \(path)") { access(path, F_OK) == 0 }
-    }
-
     private static func end(_ program: ChildProcess) async throws -> Finished {
         try await program.signal(SIGTERM)
         return try await Finished(of: program)

@@ -29,37 +29,6 @@ import Testing
         }
     }
 
-    /// However long a head is, there is an answer: to the limits the one that was asked for, and behind them why not.
-    @Test func everyHeadIsAnsweredHoweverLongItIs() async throws {
-        try await ServerBench.run { bench in
-            let limit = HTTPServer.Limits().fields
-            #expect(limit == 8 << 10 && HTTPServer.Limits().target == limit)
-            let sizes = [limit - 64, limit, limit + 1] + (1...22).map { $0 * 1_500 } + (0..<8).map { 32_000 + $0 * 97 }
-            for size in sizes {
-                func x(_ count: Int) -> String { String(repeating: "x", count: max(0, count)) }
-                // What stands around the field, and in front of the parameters.
-                let around = "Host: cats.test\r\nX: \r\nConnection: close\r\n".utf8.count
-                let heads: [(String, String, String, most: Int, refusal: Int)] = [
-                    ("a field", "/", "X: \(x(size - around))\r\n", limit, 431),
-                    ("a target", "/\(x(size - 1))", "", limit, 414),
-                    ("parameters", "/?" + String(repeating: "&a", count: size / 2 - 1), "", 200, 414),
-                    ("fields", "/", (0..<size / 10).map { "A\($0 + 10_000): y\r\n" }.joined(), 800, 431),
-                    ("cookies", "/", "Cookie: \(String(repeating: "a=b;", count: size / 4))\r\n", 400, 431),
-                ]
-                // Cookies that it has no room to take apart are the end of the connection.
-                for (what, target, fields, most, refusal) in heads where what != "cookies" || size < 32_000 {
-                    let outcome = try await bench.talk(
-                        "GET \(target) HTTP/1.1\r\nHost: cats.test\r\n\(fields)Connection: close\r\n\r\n")
-                    let status = outcome.statuses.first
-                    // There may be the head of a second answer, as it knows no better where it takes cookies apart.
-                    #expect(Set(outcome.statuses).count == 1 && outcome.ended, "\(what), \(size): \(outcome.statuses)")
-                    if size <= most { #expect(status == 200, "\(what) of \(size)") }
-                    if size > limit { #expect(status == refusal || most < limit && status == 431, "\(what), \(size)") }
-                }
-            }
-        }
-    }
-
     @Test func aBodyMayBeAsLongAsTheLimit() async throws {
         try await ServerBench.run(limits: Self.limits { $0.body = 100_000 }) { bench in
             let body = String(repeating: "x", count: 100_000)
@@ -169,20 +138,6 @@ import Testing
         }
     }
 
-    @Test func whoeverSaysAllAtOnceAndThenNoMoreIsAnswered() async throws {
-        try await ServerBench.run { bench in
-            let outcome = try await bench.talk { client in
-                let descriptor = try client.connect()
-                defer { close(descriptor) }
-                let head = client.request("POST", "/", fields: ["Content-Length: 60000"])
-                try client.send(head + String(repeating: "x", count: 60_000), to: descriptor)
-                shutdown(descriptor, Int32(SHUT_WR))
-                return try client.receive(from: descriptor)
-            }
-            #expect(outcome.statuses == [200] && outcome.text.hasSuffix("POST / 60000") && outcome.ended)
-        }
-    }
-
     @Test(.enabled(if: RawClient.ownAddress != nil, "this machine has no address but loopback's"))
     func anAddressHasItsShareOfConnections() async throws {
         let host = try #require(RawClient.ownAddress)
@@ -202,17 +157,6 @@ import Testing
             let answer = try await bench.get("/")
             #expect(answer.status == 200)
             close(open[1])
-        }
-    }
-
-    @Test func loopbackHasAsManyConnectionsAsThereMayBe() async throws {
-        try await ServerBench.run(limits: Self.limits { $0.connectionsPerAddress = 1 }) { bench in
-            var open: [Int32] = []
-            for _ in 0..<5 { open.append(try await bench.open("")) }
-            try await bench.until { bench.server.connectionCount == 5 }
-            let answer = try await bench.get("/")
-            #expect(answer.status == 200)
-            for descriptor in open { close(descriptor) }
         }
     }
 

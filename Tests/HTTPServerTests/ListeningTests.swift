@@ -168,18 +168,6 @@ import Testing
         }
     }
 
-    /// A line waits for no answer to the one before.
-    @Test func whatIsWrittenToAConnectionIsSentAtOnce() async throws {
-        try await ServerBench.run { bench in
-            let socket = try await bench.talk { try $0.connect() }
-            defer { close(socket) }
-            let stream = try UpgradedStream(socket, received: [], on: bench.loop) { _ in }
-            defer { stream.close() }
-            var (isOn, length) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
-            #expect(getsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, &length) == 0 && isOn != 0)
-        }
-    }
-
     @Test func anUpgradedConnectionOutlivesPatienceAndEndsWithTheServer() async throws {
         var limits = HTTPServer.Limits()
         limits.patience = .milliseconds(100)
@@ -195,13 +183,6 @@ import Testing
             bench.server.stop()
             let outcome = try await bench.talk { try $0.receive(from: descriptor) }
             #expect(outcome.ended)
-        }
-    }
-
-    @Test func http10CannotBeLeft() async throws {
-        try await ServerBench.run { bench in
-            let outcome = try await bench.talk("GET /upgrade HTTP/1.0\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
-            #expect(outcome.ended && outcome.bytes.isEmpty && bench.upgraded.isEmpty)
         }
     }
 

@@ -7,34 +7,6 @@ import Testing
 /// What connections cost, each in a process of its own, as memory is the process's. Not under the sanitizer, whose own memory
 /// is many times that.
 @Suite(.limited) struct MemoryTests {
-    @Test(.disabled(if: ThreadSanitizer.isOn)) func aThousandStreamsThatWaitCostLittle() async {
-        await #expect(processExitsWith: .success) {
-            DescriptorLimit.raise(for: 2_200)
-            var limits = HTTPServer.Limits()
-            limits.memory = 18 << 10
-            try await ServerBench.run(limits: limits) { bench in
-                var open: [Int32] = []
-                // One by one what is needed once, then a thousand more.
-                for round in [10, 1_010] {
-                    let before = try Self.residentBytes()
-                    while open.count < round {
-                        open.append(try await bench.open(bench.thread.client.request("GET", "/stream")))
-                    }
-                    try await bench.until { bench.feeds.count == round && bench.feeds.allSatisfy { $0.asked > 0 } }
-                    let asked = bench.feeds.map(\.asked)
-                    for feed in bench.feeds { feed.give("purr") }
-                    try await bench.until { zip(bench.feeds, asked).allSatisfy { $0.asked == $1 + 2 } }
-                    let each = (try Self.residentBytes() - before) / 1_000
-                    if round > 10 { print("a stream that waits: \(each) bytes") }
-                    #expect(round == 10 || each < 24 << 10)
-                }
-                for descriptor in open { close(descriptor) }
-                try await bench.until { bench.server.connectionCount == 0 }
-                #expect(bench.feeds.allSatisfy { $0.isComplete == false })
-            }
-        }
-    }
-
     @Test(.disabled(if: ThreadSanitizer.isOn)) func aLargeBodyIsSentFromWhereItIs() async {
         await #expect(processExitsWith: .success) {
             try await withLoop { loop in

@@ -95,13 +95,6 @@ import Testing
         }
     }
 
-    @Test func aClientOfHTTP10GetsItsAnswerAndTheEnd() async throws {
-        try await ServerBench.run { bench in
-            let outcome = try await bench.talk("GET /old HTTP/1.0\r\n\r\n")
-            #expect(outcome.text.hasSuffix("\r\n\r\nGET /old 0") && outcome.ended && !outcome.wasReset)
-        }
-    }
-
     @Test func headHasTheFieldsButNotTheBody() async throws {
         try await ServerBench.run { bench in
             let outcome = try await bench.talk { try $0.talk($0.request("HEAD", "/12", fields: ["Connection: close"])) }

@@ -35,24 +35,6 @@ import Testing
         }
     }
 
-    @Test func aConnectionServesAnotherRequestAfterAStream() async throws {
-        try await ServerBench.run { bench in
-            let client = bench.thread.client
-            let descriptor = try await bench.open(
-                client.request("GET", "/stream") + client.request("GET", "/stream?4")
-                    + client.request("GET", "/", fields: ["Connection: close"]))
-            defer { close(descriptor) }
-            try await bench.until { bench.feeds.count == 1 }
-            bench.feeds[0].give("purr")
-            bench.feeds[0].finish()
-            try await bench.until { bench.feeds.count == 2 }
-            bench.feeds[1].give("meow")
-            let outcome = try await bench.talk { try $0.receive(from: descriptor) }
-            #expect(outcome.statuses == [200, 200, 200] && outcome.text.contains("Content-Length: 4\r\n"))
-            #expect(bench.feeds.map(\.isComplete) == [true, true])
-        }
-    }
-
     enum Leaving: CaseIterable { case end, reset, halfClose }
 
     /// While the stream waits: nobody has to write for it to be noticed.
@@ -75,22 +57,6 @@ import Testing
             #expect(answer.status == 200)
             #expect(bench.feeds[0].asked == 1)
             if leaving == .halfClose { close(descriptor) }
-        }
-    }
-
-    /// While there is something for it, which it gets.
-    @Test func aClientThatSaysNoMoreHasLeftOnceItsStreamWaits() async throws {
-        try await ServerBench.run { bench in
-            let descriptor = try await bench.open(bench.thread.client.request("GET", "/stream"))
-            defer { close(descriptor) }
-            try await bench.until { bench.feeds.first?.asked == 1 }
-            bench.feeds[0].give(String(repeating: "purr", count: 2 << 20))
-            try await bench.until { bench.feeds[0].asked > 10 }
-            shutdown(descriptor, Int32(SHUT_WR))
-            try await bench.loop.sleep(for: .milliseconds(20))
-            #expect(bench.server.connectionCount == 1)
-            let outcome = try await bench.talk { try $0.receive(from: descriptor) }
-            #expect(outcome.ended && outcome.bytes.count > 8 << 20)
         }
     }
 
@@ -210,25 +176,6 @@ import Testing
             }
             let outcome = try await bench.talk { try $0.receive(from: descriptor) }
             #expect(outcome.text.hasSuffix("\r\n\r\nkept") && bench.left == 0)
-        }
-    }
-
-    @Test func aPromiseMayComeToAnythingThatAnAnswerMay() async throws {
-        try await ServerBench.run { bench in
-            let client = bench.thread.client
-            let replies: [(HTTPReply, (RawClient.Outcome) -> Bool)] = [
-                (.closed(byReset: true), { $0.wasReset && $0.bytes.isEmpty }),
-                (.closed(byReset: false), { $0.ended && !$0.wasReset && $0.bytes.isEmpty }),
-                (.later { $0.answer(.now(.text("at last"))) }, { $0.text.hasSuffix("at last") }),
-            ]
-            for (index, (reply, isRight)) in replies.enumerated() {
-                let descriptor = try await bench.open(client.request("GET", "/later", fields: ["Connection: close"]))
-                try await bench.until { bench.promises.count > index }
-                bench.promises[index].answer(reply)
-                let outcome = try await bench.talk { try $0.receive(from: descriptor) }
-                #expect(isRight(outcome))
-                close(descriptor)
-            }
         }
     }
 

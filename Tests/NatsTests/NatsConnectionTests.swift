@@ -115,7 +115,8 @@ import Testing
 
     /// nats.c copies a message that has come whole; a connection that is closed meanwhile must not free what it is for.
     @Test func closingWhileALongMessageComesIsSafe() async throws {
-        try await closeConnections(size: 48 << 20, pauses: (0..<12).map { $0 * 2_000 })
+        try await closeConnections(
+            size: 48 << 20, pauses: (0..<UInt32(LongRun.rounds(short: 3, long: 12))).map { $0 * 2_000 })
     }
 
     /// nats.c would wait for ever, in a loop that takes memory.

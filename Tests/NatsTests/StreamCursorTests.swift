@@ -69,66 +69,6 @@ import Testing
         #expect(cursor.begin(on: Self.stream(last: last, created: created)) == .sequence(1))
     }
 
-    @Test(arguments: [.sequence(20_000), .time(5), .sequence(3)] as [NatsStart])
-    func anotherStreamIsReadWhollyWhileNoMessageOfTheOldOneHasCome(_ start: NatsStart) {
-        var cursor = StreamCursor(from: start)
-        #expect(cursor.begin(on: Self.stream(last: 9)) == start)
-        #expect(cursor.begin(on: Self.stream(last: 9)) == start)
-        #expect(cursor.begin(on: Self.stream(last: 9, created: 2)) == .sequence(1))
-        #expect(cursor.begin(on: Self.stream(last: 9, created: 2)) == .sequence(1))
-    }
-
-    /// It is the same by its name and when it was made, and no shorter.
-    @Test func aStreamThatWasSetBackAndHasGrownSinceIsReadFromTheTimeOfTheLastMessageOn() {
-        let minute: Int64 = 60_000_000_000
-        for first in [StreamCursor(from: .sequence(1)), StreamCursor(from: .sequence(1), passing: 30)] {
-            var cursor = first
-            _ = cursor.begin(on: Self.stream(last: 40))
-            cursor.advance(past: Self.message(35, number: 1, time: 10 * minute))
-            #expect(cursor.begin(on: Self.stream(last: 40)) == .sequence(35))
-            #expect(cursor.see(Self.message(35, number: 1, time: 11 * minute)) == .other)
-            #expect(cursor.begin(on: Self.stream(last: 40)) == .time(8 * minute))
-            #expect(cursor.see(Self.message(20, number: 1, time: 11 * minute)) == .next)
-        }
-    }
-
-    /// Or it was let go of.
-    @Test func theMessageThatWasTakenLastTellsThatTheStreamIsTheSame() {
-        for next in [(sequence: UInt64(8), StreamCursor.Verdict.known), (9, .next), (20, .next)] {
-            var cursor = StreamCursor(from: .sequence(1))
-            _ = cursor.begin(on: Self.stream(last: 9))
-            cursor.advance(past: Self.message(8, number: 1, time: 5))
-            #expect(cursor.begin(on: Self.stream(last: 20)) == .sequence(8))
-            // A server's clock may have been set back.
-            #expect(cursor.see(Self.message(next.sequence, number: 1, time: next.sequence == 8 ? 5 : 4)) == next.1)
-        }
-    }
-
-    @Test func whatWasHereBeforeItBeginsIsPassedOverButForAgentsThatMoreIsWantedOf() {
-        var cursor = StreamCursor(from: .sequence(3), passing: 7, behind: ["a": 3, "b": 5])
-        #expect(cursor.begin(on: Self.stream(last: 9)) == .sequence(3))
-        let messages: [(agent: String, StreamCursor.Verdict)] = [
-            ("a", .next), ("b", .known), ("b", .next), ("c", .known), ("c", .next), ("a", .next),
-        ]
-        for (number, (agent, verdict)) in messages.enumerated() {
-            var message = Self.message(UInt64(number + 3), number: UInt64(number + 1), time: Int64(number))
-            message.subject = "s.\(agent)"
-            #expect(cursor.see(message) == verdict, "\(number)")
-            // What is passed over is behind it.
-            if verdict == .known { #expect(cursor.position == message.sequence) } else { cursor.advance(past: message) }
-        }
-        #expect(cursor.begin(on: Self.stream(last: 2)) == .time(5 - 120_000_000_000))
-        #expect(cursor.see(Self.message(1, number: 1)) == .next)
-    }
-
-    /// Numbers of the old one tell nothing of it.
-    @Test func ofAnotherStreamNothingIsPassedOver() {
-        var cursor = StreamCursor(from: .sequence(3), passing: 7)
-        _ = cursor.begin(on: Self.stream(last: 9))
-        #expect(cursor.begin(on: Self.stream(last: 9, created: 2)) == .sequence(1))
-        #expect(cursor.see(Self.message(1, number: 1)) == .next)
-    }
-
     @Test func anEmptiedStreamIsTheSame() {
         var cursor = StreamCursor(from: .sequence(1))
         _ = cursor.begin(on: Self.stream(last: 9))

@@ -3,15 +3,6 @@ import TestSupport
 import Testing
 
 @Suite(.limited) struct BackoffTests {
-    @Test(
-        arguments: [
-            (0, 1), (1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 30), (7, 30), (63, 30), (64, 30), (1_000_000, 30),
-            (-1, 1),
-        ] as [(Int, Int)])
-    func theBoundDoublesUpToTheCap(attempt: Int, seconds: Int) {
-        #expect(Backoff(random: SeededGenerator(seed: 20)).bound(after: attempt) == .seconds(seconds))
-    }
-
     @Test func theBoundGrowsAndNeverPassesTheCap() {
         let backoff = Backoff(base: .milliseconds(250), cap: .seconds(100_000), random: SeededGenerator(seed: 20))
         for attempt in 1...100 {
@@ -47,18 +38,5 @@ import Testing
         #expect(backoff.attempt == 0)
         #expect(backoff.fail() <= .seconds(1))
         #expect(backoff.attempt == 1)
-    }
-
-    @Test func whatLastedAsLongAsThePauseBeforeStartsOver() {
-        func attempt(after failures: Int, lasting time: Duration) -> Int {
-            var backoff = Backoff(
-                base: .milliseconds(250), cap: .seconds(15), random: SeededGenerator(seed: 23))
-            for _ in 0..<failures { _ = backoff.fail() }
-            backoff.lasted(time)
-            return backoff.attempt
-        }
-        #expect(attempt(after: 1, lasting: .milliseconds(999)) == 1 && attempt(after: 1, lasting: .seconds(1)) == 0)
-        #expect(attempt(after: 5, lasting: .milliseconds(3_999)) == 5 && attempt(after: 5, lasting: .seconds(4)) == 0)
-        #expect(attempt(after: 99, lasting: .seconds(14)) == 99 && attempt(after: 99, lasting: .seconds(15)) == 0)
     }
 }

@@ -103,18 +103,6 @@ import Testing
     }
 
     @Test(arguments: StreamKind.allCases)
-    func itsReaderNoticesThatTheWriterLeft(kind: StreamKind) async throws {
-        try await Self.withEnds(of: kind) { _, ends in
-            async let hangUp: Void = ends.reader.waitUntilHungUp()
-            await letOthersRun()
-            ends.writer.close()
-            try await hangUp
-            try await ends.reader.waitUntilHungUp()
-            try #expect(ends.reader.read(upTo: 1) == [])
-        }
-    }
-
-    @Test(arguments: StreamKind.allCases)
     func closingItWakesAllWhoWaitOnIt(kind: StreamKind) async throws {
         try await Self.withEnds(of: kind) { _, ends in
             let codes = await withTaskGroup(of: Int32?.self) { group in
@@ -181,20 +169,6 @@ import Testing
             await letOthersRun()
             try #expect(ends.writer.write([9]) == 1)
             try await #expect(next == [9])
-        }
-    }
-
-    @Test(arguments: StreamKind.allCases)
-    func theOtherEndNoticesWhenItIsLetGoOfWithoutAClose(kind: StreamKind) async throws {
-        try await withLoop(virtual: kind.isVirtual) { loop in
-            var ends: Ends? = try kind.open(on: loop)
-            let reader = try #require(ends).reader
-            weak let writer: (any ByteStream)? = ends?.writer
-            #expect(writer != nil)
-            ends = nil
-            #expect(writer == nil)
-            try await reader.waitUntilHungUp()
-            try #expect(reader.read(upTo: 1) == [])
         }
     }
 

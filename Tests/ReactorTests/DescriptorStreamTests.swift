@@ -28,15 +28,6 @@ import Testing
         }
     }
 
-    @Test func nullTakesEverythingAndGivesNothing() async throws {
-        try await withLoop { loop in
-            let null = try DescriptorStream(owning: Descriptor.open("/dev/null", flags: O_RDWR), on: loop)
-            for _ in 0..<100 { try #expect(null.write([UInt8](repeating: 0, count: 65_536)) == 65_536) }
-            try await null.waitUntilWritable()
-            try #expect(null.read(upTo: 10) == [])
-        }
-    }
-
     @Test func talksThroughATerminalAndNoticesThatItIsGone() async throws {
         try await withLoop { loop in
             let (screen, terminal) = try PseudoTerminal.open(nonblocking: true)

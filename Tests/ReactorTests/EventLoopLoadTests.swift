@@ -106,20 +106,4 @@ import Testing
         }
         worker.stop()
     }
-
-    @Test func offloadedWorkIsDoneInOrder() async throws {
-        let worker = try LoopThread(name: "worker")
-        let workerLoop = worker.loop
-        let log = Log<Int>()  // touched on the worker's thread, and after its end
-        try await withLoop { loop in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<500 {
-                    group.addTask { try await loop.offload(to: workerLoop) { log.entries.append(number) } }
-                }
-                try await group.waitForAll()
-            }
-        }
-        worker.stop()
-        #expect(log.entries == Array(0..<500))
-    }
 }

@@ -64,15 +64,6 @@ import Testing
         #expect(order == [2, 4, 3, 1])
     }
 
-    @Test func spendsAVirtualDayAtOnceAndExactly() async throws {
-        let passed = try await withLoop(virtual: true) { loop in
-            let start = loop.clock.now
-            for _ in 0..<1_440 { try await loop.sleep(for: .seconds(60)) }
-            return start.duration(to: loop.clock.now)
-        }
-        #expect(passed == .seconds(86_400))
-    }
-
     @Test func comesBackFromASleepThatIsCancelledAndLeavesNoTimer() async throws {
         try await withLoop(virtual: true) { loop in
             let started = loop.clock.now
@@ -112,13 +103,5 @@ import Testing
             try await loop.sleep(for: .milliseconds(5))
             #expect(log.entries == [1, 2])
         }
-    }
-
-    @Test func takesClosuresAndJobsFromOtherThreads() async throws {
-        let thread = try LoopThread(name: "other")
-        let counter = Counter(on: thread.loop)
-        for _ in 0..<1_000 { await counter.increment() }
-        #expect(await counter.count == 1_000)
-        thread.stop()
     }
 }

@@ -20,15 +20,3 @@ import Testing
         #expect(last.duration(to: first) == .nanoseconds(Int64.min) - .nanoseconds(Int64.max))
     }
 }
-
-@Suite(.limited) struct SteppedWallClockTests {
-    @Test func followsItsLoopAndTakesStepsInBothDirections() async throws {
-        try await withLoop(virtual: true) { loop in
-            let wall = SteppedWallClock(following: loop.clock, startingAt: Timestamp(seconds: 1_000))
-            try await loop.sleep(for: .seconds(2))
-            #expect(wall.now == Timestamp(seconds: 1_002))
-            wall.step(by: .seconds(-500))
-            #expect(wall.now == Timestamp(seconds: 502))
-        }
-    }
-}

@@ -115,12 +115,4 @@ import Testing
             close(writeEnd)
         }
     }
-
-    @Test func refusesADescriptorThatIsNotOpen() async throws {
-        try await withLoop { loop in
-            _ = #expect(throws: SystemError(code: EBADF, call: "fstat")) {
-                _ = try DescriptorStream.standard(1_000_000, on: loop)
-            }
-        }
-    }
 }

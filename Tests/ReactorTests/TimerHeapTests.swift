@@ -53,13 +53,4 @@ import Testing
         }
         #expect(heap.count == 0)
     }
-
-    @Test func givesTheWorkOfATimerOutOnce() {
-        var heap = TimerHeap()
-        let timer = heap.insert(deadline: LoopInstant(nanoseconds: 1)) {}
-        #expect(timer.take() != nil)
-        #expect(timer.take() == nil)
-        heap.remove(timer)
-        #expect(heap.earliest == nil)
-    }
 }

@@ -40,22 +40,6 @@ import Testing
         }
     }
 
-    @Test func timersSetInHandlersFireAtTheirTime() async throws {
-        try await withLoop(virtual: true) { loop in
-            let start = loop.clock.now
-            let log = Log<Duration>()
-            func note() { log.entries.append(start.duration(to: loop.clock.now)) }
-            loop.schedule(after: .seconds(1)) {
-                note()
-                loop.schedule(after: .zero) { note() }
-                loop.schedule(after: .seconds(2)) { note() }
-                loop.schedule(at: start) { note() }  // long past: now
-            }
-            try await loop.sleep(for: .seconds(10))
-            #expect(log.entries == [.seconds(1), .seconds(1), .seconds(1), .seconds(3)])
-        }
-    }
-
     @Test func aTimerThatSetsItselfForNowStarvesNobody() async throws {
         try await withLoop(virtual: true) { loop in
             let rounds = Log<Int>()
@@ -70,35 +54,6 @@ import Testing
             try await loop.sleep(for: .seconds(1))
             #expect(isStopped.entries == [true])
             #expect(!rounds.entries.isEmpty)
-        }
-    }
-
-    @Test func cancellingATimerMayCancelAndSetOthers() async throws {
-        /// Cancels one timer and sets another when it dies. Unchecked: on one loop only.
-        final class Chain: @unchecked Sendable {
-            let loop: EventLoop
-            let other: LoopTimer
-            let log: Log<String>
-
-            init(loop: EventLoop, other: LoopTimer, log: Log<String>) {
-                (self.loop, self.other, self.log) = (loop, other, log)
-            }
-
-            deinit {
-                loop.cancel(other)
-                loop.schedule(after: .seconds(2)) { [log] in log.entries.append("set at the end") }
-            }
-        }
-        try await withLoop(virtual: true) { loop in
-            let log = Log<String>()
-            let other = loop.schedule(after: .seconds(1)) { log.entries.append("cancelled") }
-            let timer = { () -> LoopTimer in
-                let chain = Chain(loop: loop, other: other, log: log)
-                return loop.schedule(after: .seconds(1)) { withExtendedLifetime(chain) {} }
-            }()
-            loop.cancel(timer)
-            try await loop.sleep(for: .seconds(5))
-            #expect(log.entries == ["set at the end"])
         }
     }
 

@@ -59,10 +59,6 @@ import Testing
         #expect(write(far, [1], 1) == 1)
     }
 
-    @Test func oneThatWasNeverAskedHasNothingToEnd() {
-        WorkerThread(name: "worker").stop()
-    }
-
     @Test func aSimulatedOneTakesItsTimeForOnePieceAfterTheOther() async throws {
         try await withLoop(virtual: true) { loop in
             let worker = SimulatedWorker()

@@ -47,25 +47,6 @@ import Testing
         script.view.resize(ScreenSize(columns: 40, rows: 24))
         #expect(script.frame().text().holds("many  25 items  k1"))
     }
-
-    @Test func capitalFGoesThroughTheSources() {
-        var script = FeedScript.four()
-        script.type("4")
-        var seen: [String?] = []
-        for _ in 0..<5 {
-            script.type("F")
-            _ = script.frame()
-            seen.append(script.view.state.feedSource)
-        }
-        #expect(seen == ["aqi", "breeds", "fact", "fib", nil])
-        script.type("F")
-        let text = script.frame().text()
-        #expect(text.holds(" aqi only") && text.holds("3 items") && !text.holds("12 items"), "\(text)")
-        script.type("ff")
-        #expect(script.frame().text().holds("no such lines yet") && script.view.state.feedType == "breeds")
-        script.press(.escape)
-        #expect(script.view.state.feedSource == nil && script.view.state.feedType == nil)
-    }
 }
 
 @Suite(.limited) struct GoToTimeTests {

@@ -107,70 +107,6 @@ import Testing
 
     // MARK: What is live
 
-    /// The board has the values 1 to 3, and gets 4.
-    private func script() -> FeedScript {
-        var script = FeedScript()
-        script.now = Self.at(-10)
-        script.hello(run: "now")
-        for value in 1...3 {
-            script.data("s", Double(value))
-            script.pass(1)
-        }
-        return script
-    }
-
-    /// The journal's columns have some of what the board has: none of it is missing, and none is there twice.
-    @Test(arguments: 0...3) func whatTheBoardHasOrGetsIsCountedOnce(through: Int) {
-        var script = script()
-        let board = script.view.board
-        var past = PastSeries(of: 0, on: board, over: PastSeries.spans[0], at: script.now, number: 1)
-        #expect(windows(past) == [[-10, 1, 1, 1, 1], [-9, 2, 1, 2, 2], [-8, 3, 1, 3, 3]])
-        past.begin()
-        script.sequence4(into: &past)
-        let columns = (1...3).filter { $0 <= through }.map { Self.column(Double($0) - 11, Double($0)) }
-        let answer =
-            [Self.hello("now", next: through + 1), Self.column(-100, 50)] + columns + [Self.bye]
-        // 4 came before the answer began, so the board has it by then.
-        script.data("s", 4)
-        _ = past.read(Self.bytes(answer), on: script.view.board)
-        let expected: [[Double]] = [
-            [-100, 50, 1, 50, 50], [-10, 1, 1, 1, 1], [-9, 2, 1, 2, 2], [-8, 3, 1, 3, 3], [-7, 4, 1, 4, 4],
-        ]
-        #expect(windows(past) == expected)
-        // A line twice is one.
-        script.sequence4(into: &past)
-        #expect(windows(past) == expected)
-    }
-
-    /// A kept line of another agent or an earlier run, which the journal may have or not.
-    @Test(arguments: [false, true]) func aKeptValueWithoutANumberIsCountedOnce(isInJournal: Bool) {
-        var script = script()
-        let line = Line(
-            seq: 0, time: Self.at(-60), type: "s", source: "s",
-            body: .data(.init(series: "s", value: 7, text: nil, data: nil, truncated: false)))
-        script.apply(nil, "kept", nil, .kept(.init(run: "now", line: line, bytes: [], windows: [])))
-        let board = script.view.board
-        var past = PastSeries(of: 0, on: board, over: PastSeries.spans[0], at: script.now, number: 1)
-        let own: [[Double]] = [[-10, 1, 1, 1, 1], [-9, 2, 1, 2, 2], [-8, 3, 1, 3, 3]]
-        #expect(windows(past) == [[-60, 7, 1, 7, 7]] + own)
-        past.begin()
-        let columns = isInJournal ? [Self.column(-60, 5, 7)] : [Self.column(Self.at(-60), [], errors: 1)]
-        _ = past.read(Self.bytes([Self.hello("now", next: 1)] + columns + [Self.bye]), on: board)
-        #expect(windows(past) == [isInJournal ? [-60, 7, 2, 5, 7] : [-60, 7, 1, 7, 7]] + own)
-    }
-
-    /// The journal has nothing of this run yet.
-    @Test func allThatTheBoardHasIsBehindTheColumnsOfAnEarlierRun() {
-        let script = script()
-        var past = PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[0], at: script.now, number: 1)
-        past.begin()
-        let answer = [Self.hello("old", next: 1_000), Self.column(-10, 50, 60), Self.bye]
-        _ = past.read(Self.bytes(answer), on: script.view.board)
-        #expect(windows(past) == [[-10, 1, 3, 1, 60], [-9, 2, 1, 2, 2], [-8, 3, 1, 3, 3]])
-        let mean = past.windows(width: 1_000_000, over: Self.ever).first?.mean ?? 0
-        #expect(abs(mean - 37) < 1e-9)
-    }
-
     @Test func theOldestGoWhenTimeGoesOn() {
         var past = past()
         for second in 0..<1_000 {
@@ -181,19 +117,6 @@ import Testing
         // What is older than that does not come back in their place.
         past.handle(live: live(2_000, Self.at(999 - 604), 9), at: Self.at(999))
         #expect(windows(past) == all)
-    }
-
-    @Test func anErrorIsMarkedOnceWhereverItComesFrom() {
-        var script = script()
-        script.add("error", "s", .error(Failure(.timeout, "late")))
-        let time = script.now
-        var past = PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[0], at: time, number: 1)
-        #expect(past.errors(over: Self.ever) == [time.microseconds])
-        past.begin()
-        let column = Self.column(time - .seconds(50), [], errors: 3)
-        _ = past.read(Self.bytes([Self.hello("now", next: 5), column, Self.bye]), on: script.view.board)
-        #expect(past.errors(over: Self.ever) == [(time - .seconds(50)).microseconds + 500_000, time.microseconds])
-        #expect(windows(past).isEmpty)
     }
 
     // MARK: Answers
@@ -226,79 +149,12 @@ import Testing
 
     // MARK: Runs that begin
 
-    /// The journal of a run has nothing before its first line is kept.
-    @Test func aJournalThatHadNothingIsAskedAgainWithTheNextValue() {
-        var past = past()
-        var sequence = 10
-        for wait in [1, 2, 4] {
-            past.begin()
-            _ = past.read(Self.bytes([Self.hello("now", filtered: false)]))
-            #expect(past.progress == .failed("there is none, or nothing in it yet"))
-            for left in (0..<wait).reversed() {
-                #expect(past.request == nil)
-                sequence += 1
-                past.handle(live: live(sequence, Self.at(-1)), at: Self.at(-1))
-                #expect((past.request != nil) == (left == 0))
-            }
-        }
-        past.begin()
-        _ = past.read(Self.bytes([Self.hello("now", filtered: false, journal: 1), Self.hello("r"), Self.bye]))
-        #expect(past.progress == .here(isOlder: false))
-    }
-
     // MARK: Times of others
 
     private func live(_ sequence: Int, _ time: Timestamp, _ value: Double = 1) -> Line {
         Line(
             seq: sequence, time: time, type: "s", source: "s",
             body: .data(.init(series: "s", value: value, text: nil, data: nil, truncated: false)))
-    }
-
-    /// Whoever writes lines dates them as they like.
-    @Test(arguments: [40.0, 299, 301, 303, 606, 86_400, 1e9]) func aLineDatedAheadTakesNobodysPlace(ahead: Double) {
-        var past = past()
-        past.handle(live: live(9, Self.at(-3), 5), at: Self.at(-2))
-        past.handle(live: live(10, Self.at(ahead), 9), at: Self.at(-2))
-        for second in 0..<300 { past.handle(live: live(second + 11, Self.at(-300 + Double(second))), at: Self.at(-1)) }
-        let shown = windows(past).filter { $0[0] < 0 }
-        #expect(shown.count == 300 && shown.map { $0[2] }.reduce(0, +) == 301)
-        // It comes into sight where it is not too far ahead.
-        #expect(windows(past).contains { $0[1] == 9 } == (ahead < 300))
-    }
-
-    @Test func onlyTheSeriesAndItsSourceCount() {
-        for (name, source) in [("s/a", "s"), ("latency:s", "s"), ("memory:s", "s"), ("count:s", "s")] {
-            var script = FeedScript()
-            script.now = Self.at(-10)
-            script.hello(run: "now")
-            let bodies: [(Line.Body, isOne: String)] = [
-                (.data(.init(series: "s/a", value: 1, text: nil, data: nil, truncated: false)), "s/a"),
-                (.data(.init(series: "s/b", value: 2, text: nil, data: nil, truncated: false)), ""),
-                (.memory(MemorySample(resident: 4, peak: 4, privateBytes: 1)), "memory:s"),
-                (.progress(Progress(done: 1, total: 1, page: 1, items: 5)), "count:s"),
-                (.progress(Progress(done: 1, total: 1, page: 1)), ""),
-            ]
-            script.latency("s", "e", ms: 3)
-            for (body, _) in bodies { script.add("x", "s", body) }
-            guard let index = script.view.board.series(named: name) else {
-                Issue.record("no \(name)")
-                continue
-            }
-            let board = script.view.board
-            var past = PastSeries(of: index, on: board, over: PastSeries.spans[0], at: script.now, number: 1)
-            let before = windows(past)
-            #expect(before.count == 1 && before[0][2] == 1)
-            for (place, (body, _)) in bodies.enumerated() {
-                for other in [source, "t"] {
-                    past.handle(
-                        live: Line(seq: 100 + place, time: Self.at(-5), type: "x", source: other, body: body),
-                        at: Self.at(-5))
-                }
-            }
-            let more = bodies.contains { $0.isOne == name }
-            #expect(windows(past).count == (more ? 2 : 1), "\(name)")
-            #expect(windows(past).last?[2] == 1)
-        }
     }
 
     @Test func columnsOfAnotherTimeOrWidthThanAreAskedForDoNotCount() {
@@ -373,14 +229,4 @@ import Testing
 extension PastSeries {
     /// Reads with a board that has nothing of the series.
     fileprivate mutating func read(_ bytes: [UInt8]) -> Bool { read(bytes, on: Board()) }
-}
-
-extension FeedScript {
-    fileprivate func sequence4(into past: inout PastSeries) {
-        past.handle(
-            live: Line(
-                seq: 4, time: now, type: "s", source: "s",
-                body: .data(.init(series: "s", value: 4, text: nil, data: nil, truncated: false))),
-            at: now)
-    }
 }

@@ -74,19 +74,6 @@ import Testing
         #expect(script.frame().text().holds(", 30 s"))
     }
 
-    @Test func thereIsNoLongerTimeThanTheJournals() throws {
-        var script = script()
-        script.type("]")
-        _ = script.frame()
-        let asked = script.view.beginReading()
-        let (number, _) = try #require(asked)
-        _ = script.view.read(Array((PastSeriesTests.hello("old") + "\n" + PastSeriesTests.bye + "\n").utf8), of: number)
-        script.type("]")
-        #expect(script.frame().text().holds(", 5 m") && script.view.past?.number == number)
-        script.type("[")
-        #expect(script.frame().text().holds(", 2 m"))
-    }
-
     @Test func aHoleInTheJournalIsSaidInWords() throws {
         var script = script()
         script.type("]")
@@ -97,49 +84,6 @@ import Testing
         let lines = [PastSeriesTests.hello("old"), column, PastSeriesTests.bye]
         _ = script.view.read(Array((lines.joined(separator: "\n") + "\n").utf8), of: number)
         #expect(script.frame().text().holds("✕ journal: lines are missing"))
-    }
-
-    /// Each makes what is under way of no use.
-    @Test(arguments: ["series", "span", "back", "escape", "list", "feed", "run", "resume"])
-    func whatIsNotAskedForAnyMoreIsNeverPainted(_ change: String) throws {
-        var script = script()
-        if change == "resume" { script.type(" ") }
-        script.type("]")
-        _ = script.frame()
-        let asked = script.view.beginReading()
-        let (number, request) = try #require(asked)
-        switch change {
-        case "series": script.press(.down)
-        case "span": script.type("]")
-        case "back": script.type("[")
-        case "escape": script.press(.escape)
-        case "list": script.type("1")
-        case "feed": script.type("4")
-        case "resume": script.type(" ")
-        default:
-            script.hello(run: "next")
-            script.apply(1, "s", "s", .data(.init(series: "s", value: 5, text: nil, data: nil, truncated: false)))
-        }
-        _ = script.frame()
-        let answer = [PastSeriesTests.hello("old"), PastSeriesTests.column(FeedScript.noon - .seconds(200), [4_444])]
-        let goesOn = script.view.read(Array((answer.joined(separator: "\n") + "\n").utf8), of: number)
-        #expect(!goesOn)
-        script.view.endReading(of: number, failure: "late")
-        if change == "list" || change == "feed" { script.type("2") }
-        let text = script.frame().text()
-        #expect(!text.holds("4444") && !text.holds("late"))
-        let next = script.view.beginReading()
-        // Nor once the next one is under way.
-        _ = script.view.read(Array((answer.joined(separator: "\n") + "\n").utf8), of: number)
-        script.view.endReading(of: number, failure: "late")
-        let later = script.frame().text()
-        #expect(!later.holds("4444") && !later.holds("late"))
-        switch change {
-        case "series": #expect(next?.request.source == "s" && next?.number != number)
-        case "span": #expect(next.map { $0.request.from < request.from } == true)
-        case "run", "resume": #expect(next?.request.source == "s" && next?.number != number)
-        default: #expect(next == nil && text.holds(", 2 m"))
-        }
     }
 
     @Test func aPausedGraphGetsThePastAndNothingNew() throws {
@@ -153,22 +97,6 @@ import Testing
         #expect(text.holds("max 40   n 7") && !text.holds("7777"))
         script.type(" ")
         #expect(script.frame().text().holds("7777"))
-    }
-
-    @Test func anotherSizeOrWidthNeedsNothingReadAgain() throws {
-        var script = script()
-        script.type("]")
-        _ = script.frame()
-        try answer(&script, 200, 40)
-        let number = script.view.past?.number
-        for columns in [20, 40, 60, 120, 300] {
-            script.view.resize(ScreenSize(columns: columns, rows: 30))
-            let grid = script.frame()
-            #expect(script.view.past?.number == number)
-            if columns >= 60 { #expect(grid.text().holds("max 40")) }
-        }
-        script.type("+")
-        #expect(script.frame().text().holds("30 s windows, 5 m") && script.view.past?.number == number)
     }
 
     @Test func theCursorReadsThePast() throws {
@@ -191,30 +119,6 @@ import Testing
         #expect(script.view.state.reach != nil)
         script.press(.escape)
         #expect(script.view.state.reach == nil && script.view.state.screen == .detail)
-    }
-
-    @Test func longTimesHaveHoursAndDates() throws {
-        var script = script()
-        script.view.utcOffset = 3_600
-        script.type("]]]]]")
-        #expect(script.frame().text().holds("24 h"))
-        try answer(&script, 7_200, 40)
-        let text = script.frame().text()
-        // Three hours apart, at the hours of local time.
-        #expect(text.holds(" 09:00 ") && text.holds(" 12:00") && text.holds(" 03-01 "))
-        script.type("]")
-        #expect(script.frame().text().holds("02-27"))
-        for _ in 0..<20 { script.press(.left) }
-        #expect(script.frame().text().holds("02-28 ") || script.frame().text().holds("02-27 "))
-    }
-
-    @Test func theRangeIsFixedToThePast() throws {
-        var script = script()
-        script.type("]")
-        _ = script.frame()
-        try answer(&script, 200, 400)
-        script.type("y")
-        #expect(script.view.state.range?.upperBound ?? 0 >= 400)
     }
 
     @Test func aHostilePastPaintsNothingOfItsOwn() throws {

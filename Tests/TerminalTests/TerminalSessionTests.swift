@@ -239,24 +239,6 @@ private actor SimulatedPast: PastFeed {
             #expect(await past.readers == 0)
         }
     }
-
-    @Test func whatIsNotWantedAnyMoreIsLeftForWhatIs() async throws {
-        try await Self.run {
-            $0.until - $0.from < .seconds(600) ? .silence : .lines([])
-        } _: { harness, past in
-            _ = try await Self.screen(harness, "2]", after: .seconds(1))
-            #expect(await past.readers == 1)
-            let text = try await Self.screen(harness, "]", after: .seconds(1))
-            #expect(text.holds("15 m") && !text.holds("reading"))
-            // One at a time.
-            let most = await past.mostReaders
-            let requests = await past.requests
-            #expect(most == 1 && requests.count == 2)
-            for _ in 0..<20 { harness.terminal.press("][") }
-            _ = try await Self.screen(harness, after: .seconds(1))
-            #expect(await past.mostReaders == 1)
-        }
-    }
 }
 
 @Suite(.limited) struct TerminalSessionTests {
@@ -293,23 +275,6 @@ private actor SimulatedPast: PastFeed {
                 }
                 let frames = Self.frames(harness.terminal.take())
                 #expect(frames >= 9 && frames <= 11)
-                harness.terminal.press("q")
-            }
-        }
-    }
-
-    @Test func drawsNothingWhenNothingChanged() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await Harness(on: loop)
-            _ = try await harness.run {
-                await harness.publish(1)
-                try await loop.sleep(for: .milliseconds(200))
-                _ = harness.terminal.take()
-                try await loop.sleep(for: .seconds(10))
-                // The clock and ages go on, once a second, a few bytes each.
-                let bytes = harness.terminal.take()
-                #expect(Self.frames(bytes) <= 21)
-                #expect(bytes.count < 21 * 200)
                 harness.terminal.press("q")
             }
         }

@@ -103,63 +103,6 @@ import Testing
         #expect(isStale().prefix(2) == [true, true])
     }
 
-    /// Before there is a history's worth of values, the graph is over what there is.
-    @Test func theGraphGrowsWithWhatThereIs() {
-        /// Where the first and the last dot are, from 0 to 1, and the times below.
-        func look(_ script: inout FeedScript) -> (first: Double, last: Double, times: [Substring]) {
-            let grid = script.frame()
-            let rows = grid.text().split(separator: "\n", omittingEmptySubsequences: false)
-            let dots = rows.flatMap { row in
-                row.enumerated().filter { ("\u{2801}"..."\u{28FF}").contains($0.element) }.map(\.offset)
-            }
-            let axis = rows.first { $0.contains("└") } ?? ""
-            let left = Double(axis.prefix { $0 != "└" }.count + 1)
-            let right = Double(axis.count)
-            let below = rows.firstIndex { $0.contains("└") }.map { rows[$0 + 1] } ?? ""
-            let places = dots.map { (Double($0) - left) / (right - 1 - left) }
-            return (places.min() ?? -1, places.max() ?? -1, below.split(separator: " "))
-        }
-        var script = FeedScript()
-        script.pass(4)
-        script.hello()
-        script.press(.enter)
-        func run(_ seconds: Int) {
-            for _ in 0..<seconds {
-                script.data("x", Double(script.sequence % 7))
-                script.pass(1)
-            }
-        }
-        run(3)
-        _ = script.frame()
-        script.type("2")
-        // Three of at least 20 seconds, from the left.
-        var seen = look(&script)
-        #expect(seen.first == 0 && 0.08...0.2 ~= seen.last, "\(seen)")
-        #expect(seen.times == ["12:00:10", "12:00:20"])
-        run(12)
-        seen = look(&script)
-        #expect(seen.first == 0 && 0.65...0.8 ~= seen.last, "\(seen)")
-        run(25)
-        seen = look(&script)
-        #expect(seen.first == 0 && 0.85...1 ~= seen.last, "\(seen)")
-        // Once the history is full, it is all of that, up to the end of the window.
-        run(100)
-        seen = look(&script)
-        #expect(0...0.1 ~= seen.first && 0.9...1 ~= seen.last, "\(seen)")
-        let whole = seen.times
-        #expect(whole.count >= 4, "\(whole)")
-        // What was chosen is shown, also of a young feed.
-        var young = FeedScript()
-        young.hello()
-        for _ in 0..<3 {
-            young.data("x", 1)
-            young.pass(1)
-        }
-        _ = young.frame()
-        young.type("2[")
-        #expect(look(&young).first > 0.7)
-    }
-
     @Test(arguments: [(5, "–", "–"), (19, "–", "–"), (20, "p95 20", "–"), (100, "p95 20", "p99 20")])
     func percentilesOfFewAnswersAreNotShown(_ count: Int, _ p95: String, _ p99: String) {
         var script = FeedScript(columns: 40, rows: 24)
@@ -168,58 +111,6 @@ import Testing
         script.type("3")
         let text = script.frame().text()
         #expect(text.holds("p95 \(p95 == "–" ? "–" : "20")") && text.holds("p99 \(p99 == "–" ? "–" : "20")"), "\(text)")
-    }
-
-    /// Its errors have left the log; so have all lines of a source that is polled seldom.
-    @Test func whoComesLateSeesWhyASourceFailsAndHowOldAnotherIs() {
-        var script = FeedScript()
-        script.hello()
-        let failure = SourceFailure(
-            code: "dns", message: "no address", attempt: 9, retryAt: script.now + .milliseconds(4_200))
-        let sources = [
-            SourceStatus(
-                source: "x", state: .failing, since: script.now - .seconds(600), failure: failure,
-                answered: script.now - .seconds(700)),
-            SourceStatus(
-                source: "slow", state: .ok, since: script.now - .seconds(900), answered: script.now - .seconds(240),
-                rhythm: .every(.seconds(600))),
-        ]
-        script.apply(nil, "stats", nil, .stats(Line.Stats(asOf: 0, endpoints: [], sources: sources)))
-        let reason = "✕ x  no address · since 11:50 (10m00s) · 9th try · next in 5 s"
-        #expect(text(&script).holds(reason), "\(text(&script))")
-        #expect(text(&script).holds("● slow 4m"), "\(text(&script))")
-        script.fail("x", Failure(.timeout, "too late", attempt: 10))
-        #expect(text(&script).holds("✕ x  too late · since 11:50"), "\(text(&script))")
-        script.data("x", 1)
-        #expect(!text(&script).holds("✕"), "\(text(&script))")
-    }
-
-    /// Its windows are as wide as its period, or a multiple of that.
-    @Test func aSourceThatIsPolledSeldomHasWindowsOfItsOwn() {
-        var script = FeedScript()
-        script.hello()
-        let sources = [
-            SourceStatus(source: "slow", state: .ok, since: script.now, rhythm: .every(.seconds(25))),
-            SourceStatus(source: "fast", state: .ok, since: script.now, rhythm: .every(.seconds(5))),
-        ]
-        script.apply(nil, "stats", nil, .stats(Line.Stats(asOf: 0, endpoints: [], sources: sources)))
-        for value in 0..<10 {
-            script.data("slow", Double(value))
-            script.data("fast", Double(value))
-            script.pass(25)
-        }
-        let rows = text(&script).split(separator: "\n").map(String.init)
-        func isWhole(_ row: String) -> Bool { row.holds("▁") && row.holds("█") && !row.holds("·") }
-        #expect(rows.contains { $0.holds("slow ") && $0.holds("25 s") && isWhole($0) }, "\(rows)")
-        #expect(rows.contains { $0.holds("fast ") && !$0.holds("25 s") && $0.holds("·") }, "\(rows)")
-        script.choose("slow")
-        script.press(.enter)
-        #expect(
-            text(&script).holds("25 s windows, 5 m") && text(&script).holds("25s ago, every 25 s"), "\(text(&script))")
-        script.type("+")
-        #expect(text(&script).holds("50 s windows, 5 m"), "\(text(&script))")
-        script.type("--")
-        #expect(text(&script).holds("25 s windows, 5 m"), "\(text(&script))")
     }
 
     @Test func theDetailsTellTheAgeOfAnItemAndOfItsAnswer() {
@@ -297,25 +188,6 @@ import Testing
         #expect(text(&script).holds("2 sources failing · ✕ breeds  second · since 12:00 (0s)"), "\(text(&script))")
     }
 
-    @Test func windowsGetWiderAndNarrower() {
-        var script = FeedScript.busy()
-        for (key, width) in [
-            ("+", 30), ("+", 60), ("+", 60), ("-", 30), ("-", nil), ("-", 5), ("-", 2), ("-", 1), ("-", 1),
-        ] {
-            script.type(key)
-            #expect(script.view.state.width == width.map { Duration.seconds($0) }, "\(key)")
-            #expect(text(&script).holds("\(width ?? 10) s windows"))
-        }
-    }
-
-    @Test func historyGetsShorterAndLonger() {
-        var script = FeedScript.busy()
-        for (key, span) in [("[", 60), ("[", 30), ("[", 10), ("[", 10), ("]", 30), ("]", 60), ("]", nil), ("]", nil)] {
-            script.type(key)
-            #expect(script.view.state.span == span.map { Duration.seconds($0) }, "\(key)")
-        }
-    }
-
     @Test func theFilterTakesWhatIsTyped() {
         var script = FeedScript.busy()
         script.type("/KATZ")
@@ -363,22 +235,6 @@ import Testing
     func keysAskForWhatTheViewCannotDo(_ key: Key, _ action: Action) {
         var script = FeedScript.busy()
         #expect(script.view.handle(key, now: script.now) == action)
-    }
-
-    @Test func theRangeStaysWhereItWasFixed() {
-        var script = FeedScript.busy()
-        _ = script.frame()
-        script.choose("fact")
-        script.press(.enter)
-        script.type("y")
-        let range = script.view.state.range
-        #expect(range == 20...100)
-        script.data("fact", 5_000)
-        _ = script.frame()
-        #expect(text(&script).holds("range fixed"))
-        #expect(!text(&script).holds("5000 ┤"))
-        script.type("y")
-        #expect(script.view.state.range == nil)
     }
 
     @Test func anotherRunForgetsWhatWasChosen() {

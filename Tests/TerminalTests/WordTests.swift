@@ -61,20 +61,6 @@ import Testing
         #expect(grid[3, place].style == theme.good && grid[3, place + 3].style == theme.good)
     }
 
-    @Test func detailHasTheStripInsteadOfTheGraph() {
-        var script = status()
-        _ = script.frame()
-        script.choose("status/Web")
-        script.press(.enter)
-        let text = script.frame().text()
-        #expect(text.holds("operational") && text.holds("outage") && text.holds("for 20s"), "\(text)")
-        #expect(!text.unicodeScalars.contains { 0x2801...0x28FF ~= $0.value } && !text.holds("mean"))
-        #expect(text.holds("last outage"))
-        script.press(.left)
-        for _ in 0..<80 { script.press(.left) }
-        #expect(script.frame().text().holds("window: last operational"), "\(script.frame().text())")
-    }
-
     @Test func trueAndFalseAreWords() {
         var script = FeedScript()
         script.hello()
@@ -127,13 +113,6 @@ import Testing
         #expect(line.holds("████") && line.holds(" outage ") && !line.holds("for "), "\(line)")
         script.data("status", key: "Web", 7)
         #expect(script.lines().contains { $0.holds("status/Web") && $0.holds(" 7 ") })
-    }
-
-    @Test func theFeedHasWordsAndNotTheirNumbers() {
-        var script = status()
-        script.type("4")
-        let text = script.frame().text()
-        #expect(text.holds("outage") && text.holds("operational"), "\(text)")
     }
 
     @Test(arguments: [1, 15, 60, 3_600, 2_000_000_000]) func aWindowAheadOfTheClockIsNotPainted(seconds: Int) {

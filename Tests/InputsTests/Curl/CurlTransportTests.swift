@@ -33,19 +33,6 @@ import Testing
         }
     }
 
-    @Test func sourcesThatArePolledInTurnKeepTheirConnections() async throws {
-        try await CurlBench.run { bench in
-            var servers: [CatAPIServer] = []
-            for seed in 0..<12 { servers.append(try CatAPIServer(loop: bench.loop, seed: UInt64(seed))) }
-            var reused: [Bool] = []
-            for _ in 0..<2 {
-                for server in servers { reused.append(try await bench.get(server.origin + "/fact").timing.reused) }
-            }
-            for server in servers { await server.stop() }
-            #expect(reused == Array(repeating: false, count: 12) + Array(repeating: true, count: 12))
-        }
-    }
-
     @Test func saysWhereARedirectLed() async throws {
         try await withLoop { loop in
             let server = try RawServer(on: loop) { request in
@@ -66,47 +53,12 @@ import Testing
         }
     }
 
-    /// A URL without a path, and a redirect to one: the request's target has its slash all the same (RFC 9112, 3.2.1).
-    @Test(arguments: [("", "/"), ("?q=1", "/?q=1"), ("/q", "/q"), ("?/q", "/?/q")])
-    func aURLWithoutAPathIsRequestedWithASlash(end: String, target: String) async throws {
-        try await withLoop { loop in
-            let server = try RawServer(on: loop) { request in
-                let host = request.split(separator: "\r\n").first { $0.hasPrefix("Host: ") }?.dropFirst("Host: ".count)
-                return request.hasPrefix("GET /old ")
-                    ? .text(
-                        "HTTP/1.1 302 Found\r\nLocation: //\(host ?? "")\(end)\r\nContent-Length: 0\r\n"
-                            + "Connection: close\r\n\r\n")
-                    : .text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
-            }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await server.run() }
-                defer { group.cancelAll() }
-                let transport = try CurlTransport(on: loop)
-                for url in ["/old", end] { _ = try await transport.get(HTTPRequest(url: server.origin + url)) }
-                let lines = await server.requests.map { $0.prefix { $0 != "\r\n" } }
-                #expect(lines == ["GET /old HTTP/1.1", "GET \(target) HTTP/1.1", "GET \(target) HTTP/1.1"])
-            }
-        }
-    }
-
     @Test func aConnectionThatTheServerClosedMeanwhileIsMadeAnew() async throws {
         try await CurlBench.run { bench in
             _ = try await bench.get("/fact")
             _ = try? await bench.get("/fault/truncated?sent=0")
             let answer = try await bench.get("/fact")
             #expect(answer.status == 200 && !answer.timing.reused)
-        }
-    }
-
-    @Test(arguments: ["0", "30", "5-60"])
-    func theTimeIsAtLeastTheDelayThatTheServerMade(delay: String) async throws {
-        try await CurlBench.run { bench in
-            for _ in 0..<3 {
-                let timing = try await bench.get("/fault/delay/fact?delay=\(delay)").timing
-                let made = try #require(await bench.server.servedDelays.last).milliseconds
-                #expect(timing.total >= made && timing.wait >= made)
-                #expect(timing.dns + timing.connect + timing.tls + timing.wait + timing.receive <= timing.total + 0.01)
-            }
         }
     }
 
@@ -144,22 +96,6 @@ import Testing
                 request.headers = [header]
                 let second = try await bench.transport.get(request)
                 #expect(second.status == 304 && second.body.isEmpty)
-            }
-        }
-    }
-
-    @Test func anInterimAnswersHeadersAreNotTheAnswers() async throws {
-        try await withLoop { loop in
-            let server = try RawServer(on: loop) { _ in
-                .text(
-                    "HTTP/1.1 103 Early Hints\r\nETag: \"early\"\r\nRetry-After: 9\r\nContent-Type: text/css\r\n\r\n"
-                        + "HTTP/1.1 200 OK\r\nLast-Modified: then\r\nContent-Length: 2\r\n\r\n{}")
-            }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await server.run() }
-                defer { group.cancelAll() }
-                let answer = try await CurlTransport(on: loop).get(HTTPRequest(url: server.origin))
-                #expect(answer.status == 200 && answer.headers == HTTPAnswerHeaders(lastModified: "then"))
             }
         }
     }

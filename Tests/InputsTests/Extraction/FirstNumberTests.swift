@@ -53,22 +53,6 @@ import Testing
         #expect(feed.data.dropFirst(4).allSatisfy { $0.valuePointer == nil })
     }
 
-    @Test func allPagesOfAListingHaveTheirNumbersAtOnePlace() async throws {
-        let source = try SimulatedListing.source {
-            $0.extraction.value = .first
-            $0.total = nil
-        }
-        let feed = try await SimulatedListing.run(source) { number, _ in
-            .answer(
-                200,
-                number == 0
-                    ? #"{"data":[{"name":"a","v":1}],"next":"/2"}"#
-                    : #"{"data":[{"name":"b","u":5,"v":2}],"next":null}"#)
-        }
-        #expect(feed.errors.isEmpty && feed.data.map(\.value) == [1, 2])
-        #expect(feed.data.map(\.valuePointer) == ["/v", nil])
-    }
-
     /// Neither is what is meant: a key or a time has its own use, and of a doubled key the first value counts.
     @Test(
         arguments: [
@@ -92,58 +76,6 @@ import Testing
             let outcome = try extractor.add(
                 extractor.read(Bytes(text.utf8)), from: SourceID(index: 0), at: Timestamp(seconds: 0), to: &batch)
             #expect(outcome.valuePointer?.text == pointer)
-        }
-    }
-
-    /// Items that are left out are not counted as events without a value.
-    @Test func ofManyItemsWithoutANumberAllAreCounted() throws {
-        let extractor = Extractor(Extraction(items: .root, key: .at(try JSONPointer("/k"))), of: .lines)
-        let document = try extractor.read(
-            Bytes(#"[{"k":"a","v":1},{"k":"b"},{"w":2},{"k":"c","v":"x"},{"k":"d"}]"#.utf8))
-        var batch = EventBatch()
-        let outcome = try extractor.add(document, from: SourceID(index: 0), at: Timestamp(seconds: 0), to: &batch)
-        #expect(outcome.events == 4 && outcome.missing?.count == 3)
-        #expect(outcome.problem?.message.hasPrefix("1 of 5 items is not as asked for (1 left out") == true)
-        var tally = FaultTally.withoutValue
-        tally.add(Failure(.pointer, "x"), count: 3)
-        #expect(
-            tally.report(at: LoopInstant(nanoseconds: 0))?.message == "3 events have no value, the first of them: x")
-    }
-
-    @Test func messagesWithoutTheNumberHaveNoValue() async throws {
-        for items in [nil, JSONPointer.root] {
-            var source = try SimulatedSocket.source()
-            source.extraction = Extraction(items: items)
-            @Sendable func message(_ text: String) -> String { items == nil ? text : "[\(text)]" }
-            let feed = try await SimulatedSocket.run(source, for: .seconds(5)) { _, peer in
-                try await peer.value.shakeHands()
-                for text in [#"{"v":1,"w":2}"#, #"{"w":3}"#, #"{"v":null}"#, #"{"v":4}"#, #"{"w":5}"#, #"{"w":6}"#] {
-                    try await peer.value.send(message(text))
-                }
-                try await WebSocketInputTests.answerPings(peer)
-            }
-            #expect(feed.data.map(\.value) == [1, nil, nil, 4, nil, nil])
-            #expect(feed.data.map(\.valuePointer) == ["/v"] + Array(repeating: nil, count: 5))
-            // At once, and when the connection ends.
-            let messages = feed.errors.map(\.message)
-            #expect(messages.count == 2 && feed.errors.allSatisfy { $0.code == .pointer })
-            #expect(messages.first?.hasPrefix("an event has no value: ") == true)
-            #expect(messages.last?.hasPrefix("2 events have no value, the first of them: ") == true)
-        }
-    }
-
-    /// Neither a bare number before it, nor the number behind a doubled key, nor what came in an earlier slice of work.
-    @Test func theLineThatFixesThePlaceSaysSo() async throws {
-        let long = (0..<1_200).map { _ in "{}" }.joined(separator: ",")
-        for (lines, items, line) in [
-            ("4\n{\"v\":1,\"w\":2}\n{\"v\":3}\n", nil, 1), ("{\"a\":\"x\",\"a\":1}\n{\"b\":2}\n{\"b\":2}", nil, 1),
-            ("[5,{\"v\":1}]\n[{\"v\":1}]", .root, 1), ("[\(long),{\"v\":1},{\"v\":2}]", .root, 1_200),
-            ("{\"\(String(repeating: "x", count: 256))\":1}\n{\"v\":2}", nil, 1),
-        ] as [(String, JSONPointer?, Int)] {
-            let source = StdinRun.source(Extraction(items: items))
-            let run = try await StdinRun.run(source, [.text(lines)])
-            let places = run.data.indices.filter { run.data[$0].valuePointer != nil }
-            #expect(places == [line], "\(lines.prefix(100))")
         }
     }
 }

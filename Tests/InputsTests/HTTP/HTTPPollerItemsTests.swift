@@ -37,16 +37,6 @@ import Testing
         #expect(feed.data.map(\.series) == ["aqi/Delhi", "aqi/Köln"] && feed.data.map(\.value) == [3, 4])
     }
 
-    @Test func numbersInStringsCountWhenTheyAreLetTo() async throws {
-        let body = #"{"data":[{"city":"a","aqi":"7.5"},{"city":"b","aqi":8}]}"#
-        for (rule, values) in [(Extraction.NumberRule.lenient, [7.5, 8]), (.strict, [nil, 8])] {
-            let source = try Self.source(key: try Self.city(), number: rule)
-            let feed = try await SimulatedFeed.run(source, for: .milliseconds(400)) { _, _ in .answer(200, body) }
-            #expect(feed.data.map(\.value) == values)
-            #expect(feed.errors.count == (rule == .lenient ? 0 : 1))
-        }
-    }
-
     @Test func aFaultThatLastsIsToldOnceAMinuteAndSlowsNothingDown() async throws {
         let feed = try await SimulatedFeed.run(try Self.source(key: try Self.city()), for: .seconds(150)) { number, _ in
             .answer(200, #"{"data":[{"city":"Delhi","aqi":1},{"aqi":\#(number)},{"city":"x"}]}"#)
@@ -62,13 +52,6 @@ import Testing
         }
         #expect(feed.data.count == 2 * feed.calls.count)
         for text in feed.texts { #expect(!text.contains("SECRET")) }
-    }
-
-    @Test func aFaultIsToldAgainWhenItWasGone() async throws {
-        let feed = try await SimulatedFeed.run(try Self.source(key: try Self.city()), for: .seconds(20)) { number, _ in
-            .answer(200, number % 4 < 2 ? #"{"data":[{"city":"a","aqi":"x"}]}"# : #"{"data":[{"city":"a","aqi":1}]}"#)
-        }
-        #expect(feed.errors.count == (feed.calls.count + 3) / 4)
     }
 
     @Test func aDocumentOfWhichNothingCanBeTakenIsAFailure() async throws {
@@ -88,15 +71,6 @@ import Testing
         feed.expectWellFormed()
         #expect(feed.data.isEmpty && feed.errors.count == 1 && feed.state == .ok)
         #expect(feed.latencies.count == feed.calls.count && feed.calls.count > 2)
-    }
-
-    @Test(arguments: [#"{"data":7}"#, "{}", #"{"data":null}"#, "[]"])
-    func whereThereAreNoItemsToFindIsExplained(body: String) async throws {
-        let feed = try await SimulatedFeed.run(try Self.source(key: nil), for: .seconds(5)) { _, _ in
-            .answer(200, body)
-        }
-        #expect(feed.data.isEmpty && feed.errors.count == feed.calls.count && feed.state == .failing)
-        #expect(feed.errors.allSatisfy { $0.code == .pointer && $0.message.contains("/data") })
     }
 
     @Test func nothingIsToldOfWhatHasNotChanged() async throws {

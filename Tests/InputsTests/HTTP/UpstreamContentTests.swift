@@ -49,34 +49,6 @@ import Testing
         #expect(failure.message.hasPrefix("not JSON at byte "))
     }
 
-    @Test(
-        arguments: [
-            ("overflow", "out of the range of a double"), ("quoted", "\"/length\" is a string and not a number"),
-            ("scalar", "not found"), ("array", "not found"), ("null", "not found"),
-            ("missing", "\"/length\" not found: the document has no key \"length\""),
-        ] as [(String, String)])
-    func whatThePointersDoNotFindIsExplained(kind: String, words: String) async throws {
-        let failure = try Self.oneError(try await Self.poll("/fault/json/\(kind)"))
-        #expect(failure.code == .pointer)
-        #expect(failure.message.contains(words), "\(failure.message)")
-    }
-
-    @Test(
-        arguments: [
-            ("big-integer", 1.2345678901234568e29, "Thirty digits."), ("duplicate", 10, "The first."),
-            ("surrogate", 14, "Half a \u{fffd} pair."), ("bom", 7, "Marked."), ("nul-escape", 15, "nothing\0follows"),
-            ("control", 27, "\u{1b}[2J\u{1b}]0;cat\u{7}\u{202e}gnp.tac\u{9b}1m\r\n"),
-        ] as [(String, Double, String)])
-    func whatIsUnusualButValidIsTaken(kind: String, value: Double, text: String) async throws {
-        let feed = try await Self.poll("/fault/json/\(kind)")
-        feed.expectWellFormed()
-        #expect(feed.errors.isEmpty)
-        #expect(feed.data.first?.value == value)
-        #expect(feed.data.first?.text == text)
-        // No line but its own newline, and nothing that a terminal would obey.
-        for text in feed.texts { #expect(text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }) }
-    }
-
     @Test func onlyAByteOrderMarkAtTheStartIsPassedOver() async throws {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let bodies = [
@@ -145,48 +117,6 @@ import Testing
         #expect(failure.code.rawValue == code)
         #expect(failure.message.contains(words), "\(failure.message)")
         #expect(failure.attempt == 1 && (failure.retryIn ?? .zero) > .zero)
-    }
-
-    @Test(
-        arguments: [
-            (#"{"a":{"b":"x","n":5}}"#, 5.0, "x"), (#"["first",2,"third"]"#, 2, "first"), ("42", 42, nil),
-            (#""only text""#, nil, "only text"), ("null", nil, nil), ("{}", nil, nil), (#"{"7":true}"#, nil, nil),
-            (#"{"n":"19","m":{"deep":[[3]]}}"#, 3, "19"),
-        ] as [(String, Double?, String?)])
-    func withoutPointersTheFirstNumberAndTheFirstStringCount(body: String, value: Double?, text: String?) async throws {
-        let feed = try await SimulatedFeed.run(try SimulatedFeed.source(), for: .seconds(3)) { _, _ in
-            .answer(200, body)
-        }
-        feed.expectWellFormed()
-        let first = try #require(feed.data.first)
-        #expect(first.value == value && first.text == text)
-        #expect(first.data.map { String(decoding: $0, as: UTF8.self) } == body)
-        #expect(first.series == "fact" && feed.errors.isEmpty)
-    }
-
-    @Test func pointersLeadIntoTheDocument() async throws {
-        let source = try SimulatedFeed.source(value: "/data/1/n~1m", text: "/data/0/ä ")
-        let feed = try await SimulatedFeed.run(source, for: .seconds(3)) { _, _ in
-            .answer(200, "{ \"data\" : [ {\"ä \" : \"deep\"}, {\"n/m\" : -1.5e3 } ] }")
-        }
-        #expect(feed.data.first?.value == -1_500 && feed.data.first?.text == "deep")
-        #expect(
-            feed.data.first?.data.map { String(decoding: $0, as: UTF8.self) }
-                == #"{"data":[{"ä ":"deep"},{"n/m":-1.5e3}]}"#)
-    }
-
-    @Test(
-        arguments: [
-            ("/fact", "/fact", "\"/fact\" is a string and not a number"),
-            ("/length", "/length", "\"/length\" is a number and not a string"),
-            ("/length/x", "/fact", "\"/length\" is a number and has nothing in it"),
-            ("/data/2", "/fact", "has no key \"data\""),
-        ] as [(String, String, String)])
-    func pointersToTheWrongThingAreExplained(value: String, text: String, words: String) async throws {
-        let source = try SimulatedFeed.source(value: value, text: text)
-        let feed = try await SimulatedFeed.run(source, for: .seconds(5)) { _, _ in .answer() }
-        #expect(feed.data.isEmpty && feed.errors.count == feed.calls.count)
-        #expect(feed.errors.allSatisfy { $0.code == .pointer && $0.message.contains(words) }, "\(feed.errors)")
     }
 
     @Test func secretsOfTheURLAreInNoLine() async throws {

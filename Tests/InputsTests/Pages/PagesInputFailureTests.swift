@@ -135,27 +135,6 @@ import Testing
         #expect(feed.errors.first?.message.contains("parameter \"page\"") == true)
     }
 
-    @Test func theLatestTotalIsSaidAndMoreThanAllMayCome() async throws {
-        let totals = [98, 40, 2]
-        let feed = try await SimulatedListing.run(try SimulatedListing.source()) { number, _ in
-            SimulatedListing.page([1, 2], total: totals[number], next: number < 2 ? "\"?\(number)\"" : "null")
-        }
-        // The same items come again, and again they are events.
-        #expect(feed.keys == ["1", "2", "1", "2", "1", "2"])
-        #expect(feed.progress.map(\.total) == [98, 40, 2] && feed.progress.map(\.done) == [2, 4, 6])
-        #expect(feed.errors.isEmpty && feed.state == .ok)
-    }
-
-    @Test(arguments: [#""98""#, "-1", "1.5", "1e300", "null"])
-    func aTotalThatIsNoneIsToldOnce(total: String) async throws {
-        let feed = try await SimulatedListing.run(try SimulatedListing.source()) { number, _ in
-            let next = number < 5 ? "\"?\(number)\"" : "null"
-            return .answer(200, #"{"data":[{"name":"\#(number)"}],"total":\#(total),"next":\#(next)}"#)
-        }
-        #expect(feed.keys.count == 6 && feed.errors.count == 1 && feed.errors.first?.code == .pointer)
-        #expect(feed.progress.allSatisfy { $0.total == nil } && feed.state == .ok)
-    }
-
     @Test func aPointerWithAMistakeIsNotTakenForTheEnd() async throws {
         let feed = try await SimulatedListing.run(try SimulatedListing.source()) { _, _ in
             SimulatedListing.page(0..<30, total: 98, next: nil)

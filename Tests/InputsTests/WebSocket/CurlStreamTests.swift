@@ -8,21 +8,6 @@ import WebSocket
 
 /// Streams and WebSockets through libcurl, over loopback.
 @Suite(.limited) struct CurlStreamTests {
-    @Test func theDemosAirComesThrough() async throws {
-        let lines = try await RealSocket.withServer { server, loop in
-            let source = try RealSocket.source("ws://127.0.0.1:\(server.port)/aqi?rate=50")
-            let lines = try await RealSocket.lines(of: source, on: loop) { RealSocket.data($0).count >= 100 }
-            #expect(await server.webSocketCount <= 1)
-            return lines
-        }
-        let cities = Set(RealSocket.data(lines).map { String($0.series.dropFirst("aqi/".count)) })
-        #expect(cities == Set(AirQuality.cities))
-        #expect(RealSocket.data(lines).allSatisfy { (0...500).contains($0.value ?? -1) })
-        let handshake = try #require(RealSocket.latency(lines))
-        #expect(handshake.status == 101 && handshake.ms > 0 && handshake.wait > 0)
-        #expect(RealSocket.error(lines) == nil)
-    }
-
     @Test(
         arguments: [
             ("/fault/ws-refused", .status, "answered 403"), ("/fact", .status, "answered 200 and not 101"),
@@ -59,18 +44,6 @@ import WebSocket
             return try await RealSocket.lines(of: source, on: loop) { RealSocket.error($0) != nil }
         }
         #expect(RealSocket.error(lines)?.code == .timeout && RealSocket.data(lines).count == AirQuality.cities.count)
-    }
-
-    @Test func fragmentsWithPingsBetweenThemAreOneMessage() async throws {
-        let lines = try await RealSocket.withServer { server, loop in
-            var source = try RealSocket.source("ws://127.0.0.1:\(server.port)/fault/ws-fragmented?rate=100")
-            source.pingEvery = .milliseconds(10)
-            return try await RealSocket.lines(of: source, on: loop) {
-                RealSocket.data($0).count >= 400 && RealSocket.latency($0, "PING") != nil
-            }
-        }
-        #expect(RealSocket.error(lines) == nil)
-        #expect(RealSocket.latency(lines, "PING")?.ms ?? 0 > 0)
     }
 
     @Test func aServerThatIsNotThereIsAConnectFailure() async throws {
