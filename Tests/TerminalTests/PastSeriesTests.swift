@@ -147,8 +147,6 @@ import Testing
         }
     }
 
-    // MARK: Runs that begin
-
     // MARK: Times of others
 
     private func live(_ sequence: Int, _ time: Timestamp, _ value: Double = 1) -> Line {

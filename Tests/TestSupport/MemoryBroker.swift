@@ -22,7 +22,6 @@ package final class MemoryStream: Sendable {
         /// Those before are gone.
         var firstConsumer = 0
         var starts: [NatsStart] = []
-        var overcount = 0
         var ids: [String: UInt64] = [:]
         var sent: [NatsMessage] = []
         var next: UInt64 = 1
@@ -44,8 +43,6 @@ package final class MemoryStream: Sendable {
     package func setTime(_ time: Int64) { state.withLock { $0.time = time } }
     /// Where consumers have begun, one after the other.
     package var starts: [NatsStart] { state.withLock(\.starts) }
-    /// More messages are said to be there than are.
-    package func setOvercount(_ count: Int) { state.withLock { $0.overcount = count } }
     /// All consumers are gone, as those of a server that was restarted.
     package func dropConsumers() { state.withLock { $0.firstConsumer = $0.consumers } }
     /// Another stream of the same name takes its place.
@@ -59,15 +56,6 @@ package final class MemoryStream: Sendable {
     /// Lets go of messages up to this number, as a stream that is full.
     package func remove(through sequence: UInt64) {
         state.withLock { state in state.stored.removeAll { $0.sequence <= sequence } }
-    }
-
-    /// Goes back to what it had when this was its last message, as one whose server comes back with an earlier disk.
-    package func setBack(to sequence: UInt64) {
-        dropConsumers()
-        state.withLock { state in
-            state.stored.removeAll { $0.sequence > sequence }
-            (state.ids, state.next) = ([:], sequence + 1)
-        }
     }
 
     /// Loses one message.
@@ -143,10 +131,7 @@ package final class MemoryStream: Sendable {
                 consumer.next = state.stored.first { $0.time >= time }?.sequence ?? state.next
             case .sequence(let sequence): consumer.next = min(sequence, state.next)
             }
-            return (
-                consumer,
-                consumer.listed.map { $0.count + state.overcount } ?? matching.count { $0.sequence >= consumer.next }
-            )
+            return (consumer, consumer.listed?.count ?? matching.count { $0.sequence >= consumer.next })
         }
     }
 

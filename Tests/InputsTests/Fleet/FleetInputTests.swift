@@ -23,11 +23,10 @@ import Testing
     }
 
     /// - Parameters:
-    ///   - positions: what a journal says after 5 s.
     ///   - log: how many bytes of lines the store keeps.
     ///   - body: what is done in that time, besides.
     private static func run(
-        for duration: Duration, behind positions: [AgentPosition]? = nil, log: Int = 8 << 20,
+        for duration: Duration, log: Int = 8 << 20,
         serve: @escaping @Sendable (Int, Peer) async throws -> Void,
         beside body: @escaping @Sendable (EventStore, PollRequests, EventLoop) async throws -> Void = { _, _, _ in }
     ) async throws -> Came {
@@ -37,9 +36,7 @@ import Testing
             let identity = AgentIdentity(run: "fleet", version: "1", started: start)
             var limits = FeedState.Limits()
             limits.logCapacity = log
-            let store = EventStore(
-                on: loop, wall: wall, identity: identity, limits: limits, isFleet: true,
-                awaitsPositions: positions != nil)
+            let store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isFleet: true)
             let polls = PollRequests(on: loop)
             let peers = ScriptedPeers(on: loop, serve: serve)
             let feed = HTTPFeed(HTTPRequest(url: "http://web1.test/"), by: peers)
@@ -49,11 +46,6 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try? await input.run() }
                 group.addTask { await peers.run() }
-                if let positions {
-                    try? await loop.sleep(for: .seconds(5))
-                    #expect(await peers.attempts.isEmpty)
-                    await store.resume(positions)
-                }
                 let end = loop.clock.now.advanced(by: duration)
                 try await body(store, polls, loop)
                 try await loop.sleep(until: end)

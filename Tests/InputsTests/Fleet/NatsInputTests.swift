@@ -57,7 +57,7 @@ import Testing
 
         /// Reads the stream while `body` runs.
         func whileReading(
-            _ name: String = "nats", subject: String = NatsSubject.all, together: Int = 64, mostFound: Int = 20_000,
+            _ name: String = "nats", subject: String = NatsSubject.all, together: Int = 64,
             _ body: @escaping @Sendable () async throws -> Void
         ) async throws {
             let source = NatsSource(
@@ -65,7 +65,7 @@ import Testing
             let broker = MemoryBroker(stream, together: together) { [trouble] in trouble.at($0) }
             let input = NatsInput(
                 source, from: broker, store: store, polls: polls, on: loop, worker: worker,
-                mostFound: mostFound, random: SeededGenerator(seed: 1))
+                random: SeededGenerator(seed: 1))
             try await running {
                 try await input.run()
             } while: {
@@ -141,8 +141,6 @@ import Testing
     ) async throws {
         try await withLoop(virtual: true) { loop in try await body(Fleet(on: loop, stream)) }
     }
-
-    // MARK: Kept lines
 
     // MARK: What comes
 

@@ -146,8 +146,6 @@ import Testing
         }
     }
 
-    // MARK: Pages
-
     // MARK: Choosing
 
     @Test func onlyItemsThatAreChosenAreTaken() async throws {
