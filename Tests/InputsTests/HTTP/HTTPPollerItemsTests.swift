@@ -7,11 +7,10 @@ import Testing
 /// Documents of many values, through the poller.
 @Suite(.limited) struct HTTPPollerItemsTests {
     private static func source(
-        key: Extraction.Key?, number: Extraction.NumberRule = .strict, every: Duration = .seconds(1)
+        key: Extraction.Key?, every: Duration = .seconds(1)
     ) throws -> HTTPSource {
         let extraction = Extraction(
-            items: try JSONPointer("/data"), key: key, value: .at(try JSONPointer("/aqi")), text: .nowhere,
-            number: number)
+            items: try JSONPointer("/data"), key: key, value: .at(try JSONPointer("/aqi")), text: .nowhere)
         return HTTPSource(
             SourceDescription(name: "aqi"), request: HTTPRequest(url: "http://cats.test/aqi?key=SECRET"), every: every,
             extraction: extraction)

@@ -35,7 +35,8 @@ import Testing
     }
 
     /// Any lines, against the newest of each series found by looking at all.
-    @Test(arguments: [1, 2, 3] as [UInt64]) func itHasTheNewestLineOfEverySeries(seed: UInt64) async throws {
+    @Test(arguments: 1...UInt64(LongRun.rounds(short: 1, long: 20)))
+    func itHasTheNewestLineOfEverySeries(seed: UInt64) async throws {
         try await withLoop(virtual: true) { loop in
             var random = SeededGenerator(seed: seed)
             var feed = Recorded.hello() + Self.stats([("fact", nil)])

@@ -235,10 +235,8 @@ import Testing
     // MARK: Journals
 
     /// Keeps runs in a journal as an agent would.
-    ///
-    /// - Parameter ended: the runs that said `bye`, and why.
     static func journal(
-        _ runs: [(name: String, lines: [String])], ended: [String: String] = [:], at path: String, stats: String = ""
+        _ runs: [(name: String, lines: [String])], at path: String, stats: String = ""
     ) throws {
         let store = SQLiteLineStore(path: path)
         _ = try store.open()
@@ -261,9 +259,6 @@ import Testing
             while case .lines(let span) = log.read(from: next) {
                 pieces.append(.lines(span))
                 next = span.sequences.upperBound + 1
-            }
-            if let reason = ended[run.name] {
-                pieces.append(.end(Array(Recorded.bye(run.name, at: 0, last: 1, reason).utf8)))
             }
             try store.commit(pieces, at: ReplayStage.began)
         }
