@@ -15,25 +15,9 @@ let isForChecks = Context.environment["CATWATCH_CHECKS"] != nil
 /// Thread Sanitizer looks at code with more than one thread, and at nothing else: see `threads` in Tests/run.sh.
 let isForThreads = Context.environment["CATWATCH_THREADS"] != nil
 
-/// The unit tests spend nearly all their time in these modules, which are therefore optimized when all checks are run: a debug
-/// build does not specialize the generic code of Swift's library. The tests take a third of the processor time, which saves
-/// more than the build costs. Assertions stay. A person's own debug build is not optimized, as it is ready sooner after a
-/// change.
-let quick: [SwiftSetting] =
-    false && isForChecks && !isForThreads
-    ? [
-        .unsafeFlags(
-            [
-                "-Osize", "-assert-config", "Debug", "-disable-batch-mode", "-whole-module-optimization",
-                "-num-threads", "2",
-                "-emit-module-separately-wmo",
-            ],
-            .when(configuration: .debug))
-    ] : []
-
 /// A module of the program: imports run one way, see docs/architecture.md.
-func module(_ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: settings + more)
+func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
 func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -66,8 +50,8 @@ let package = Package(
         .target(name: "Page", exclude: ["Files"], cSettings: [.unsafeFlags(["-std=c23"])]),
 
         module("Reactor", ["CLinux"]),
-        module("Feed", ["Reactor"], quick),
-        module("Conditions", ["Feed", "Reactor"], quick),
+        module("Feed", ["Reactor"]),
+        module("Conditions", ["Feed", "Reactor"]),
         module("WebSocket", ["CCrypto"]),
         module("Journal", ["Feed", "Reactor", "CSQLite"]),
         module("Nats", ["Feed", "Reactor", "CNATS", "CCrypto"]),
@@ -93,11 +77,11 @@ let package = Package(
                 "CLinux", "CSQLite", "CNATS",
             ]),
 
-        .target(name: "LineRules", path: "Tests/LineRules", swiftSettings: settings + quick),
+        .target(name: "LineRules", path: "Tests/LineRules", swiftSettings: settings),
         .target(
             name: "TestSupport", dependencies: ["Journal", "Nats", "Feed", "Reactor", "CLinux"],
             path: "Tests/TestSupport",
-            swiftSettings: settings + quick),
+            swiftSettings: settings),
         tests("ReactorTests", ["Reactor", "TestSupport", "CLinux"], threads: nil),
         tests("FeedTests", ["Feed", "Reactor", "TestSupport", "LineRules"]),
         tests(
