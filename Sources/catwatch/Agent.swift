@@ -407,6 +407,10 @@ actor Agent {
     private func tell(of port: ListeningPort?) async {
         guard let url = port?.url, plan.options.verbosity > .quiet, stdoutMode.isLines else { return }
         await notices.say("catwatch: the page is at \(url)\n")
+        guard plan.options[\.httpOpen] || plan.webToken != nil else { return }
+        let names = (["any address", "localhost"] + plan.options[\.httpHost]).joined(separator: ", ")
+        await notices.say(
+            "catwatch: it answers to \(names); \(SettingTable.rows.httpHost.flag) NAME allows another name\n")
     }
 
     /// The sources, agent or recording that the agent waits for, in words for people.
@@ -656,6 +660,7 @@ actor Agent {
         } catch {
             if let error = error as? SystemError, error.code != EPIPE {
                 await notices.say("catwatch: stdout: \(error.reason)\n")
+                status = WaitOutput.Outcome.ended.rawValue
             }
         }
         if let sentence = await waiting.sentence(signal: signal) { await notices.say("catwatch: \(sentence)\n") }

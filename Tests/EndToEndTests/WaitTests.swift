@@ -34,6 +34,14 @@ import Testing
         }
     }
 
+    @Test func aLineThatCannotBePrintedIsNoSuccess() async throws {
+        try await Stage.run { stage in
+            let script = #"echo 1 | "$catwatch" wait - --for 'value = 1' >/dev/full"#
+            let run = try await Finished(of: stage.bash(script))
+            #expect(run.ending == .exited(1) && run.errors.contains("catwatch: stdout: "), "\(run.errors)")
+        }
+    }
+
     /// More than the log holds comes faster than it is judged: the input waits, and the time is up all the same.
     @Test func keepsUpWithAFlood() async throws {
         try await Stage.run { stage in

@@ -156,6 +156,8 @@ import Testing
             try await agent.end()
             let open = try await Self.serving(stage, ["--http=0.0.0.0:0", "--http-open", "--http-host=cats.test"])
             #expect(try await open.get("/").status == 200)
+            try await open.program.waitForError(
+                "it answers to any address, localhost, cats.test; --http-host NAME allows another name")
             try await open.end()
         }
     }

@@ -224,6 +224,12 @@ package final class AppendedFile: LineFile, @unchecked Sendable {  // used by on
             throw SystemError(
                 code: EINVAL, call: "open", subject: path, words: "a terminal would obey what upstreams say")
         }
+        var status = stat()
+        guard fstat(number, &status) != 0 || status.st_mode & S_IFMT != S_IFIFO else {
+            throw SystemError(
+                code: EINVAL, call: "open", subject: path,
+                words: "a pipe loses lines that nobody reads; redirect stdout to it")
+        }
         var last: UInt8 = 0x0A
         let size = lseek(number, 0, SEEK_END)
         if size > 0, pread(number, &last, 1, size - 1) == 1, last != 0x0A {
