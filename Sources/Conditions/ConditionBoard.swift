@@ -488,7 +488,7 @@ package struct ConditionBoard: Sendable {
 
     private mutating func read(_ window: Line.Window, _ sequence: Int, of source: Int) {
         guard let index = series(named: window.series, of: source) else { return }
-        // A late event revises a window; only the newest one counts.
+        // Only the newest one counts.
         guard series[index].window.map({ $0 <= window.start }) ?? true else { return }
         series[index].window = window.start
         forEachTest(of: series[index].pairs) { board, pair, number, test in

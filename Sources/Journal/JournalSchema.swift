@@ -90,8 +90,7 @@ enum JournalSchema {
         """,
         """
         CREATE VIEW windows AS SELECT \(identity), l.source, l.series,
-            \(members("start", "seconds", "last", "last_seq", "count", "min", "max", "mean", "band", "trend",
-                "revision")), l.id
+            \(members("start", "seconds", "last", "last_seq", "count", "min", "max", "mean", "band", "trend")), l.id
             \(from) WHERE l.type = 'window'
         """,
         """

@@ -33,7 +33,6 @@ package struct WindowScenario: Sendable {
         package var future = 0
         package var full = 0
         package var emitted = 0
-        package var revised = 0
         package var steps = 0
     }
 
@@ -94,7 +93,6 @@ package struct WindowScenario: Sendable {
         ring.flush(now: now) { lines.append(WindowTwin.Snapshot($0)) }
         let expected = twin.flush(now: now)
         report.emitted += lines.count
-        report.revised += lines.count { $0.revision > 0 }
         guard lines == expected else { return describe("at \(now): emitted \(lines), not \(expected)") }
         return compareHeld(ring, twin)
     }

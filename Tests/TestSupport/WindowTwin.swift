@@ -11,12 +11,6 @@ package struct WindowTwin {
         let sequence: Int
     }
 
-    private struct Held {
-        var values: [Value] = []
-        var lines = 0
-        var changed = true
-    }
-
     /// A window as the twin sees it, to be compared with the ring's.
     package struct Snapshot: Equatable {
         package let index: Int128
@@ -27,13 +21,13 @@ package struct WindowTwin {
         package let minimum: Double
         package let maximum: Double
         let sum: Double
-        let revision: Int
-        let isDirty: Bool
     }
 
     private let width: Int128
     private let history: Int128
-    private var held: [Int128: Held] = [:]
+    private var held: [Int128: [Value]] = [:]
+    /// The newest window with a line.
+    private var emitted: Int128?
 
     package init(width: Duration, history: Duration) {
         self.width = Int128(width.microseconds)
@@ -49,14 +43,12 @@ package struct WindowTwin {
     /// The end, which a `Timestamp` cannot say beyond the end of time.
     private func end(_ index: Int128) -> Int128 { min((index + 1) * width, Int128(Int64.max)) }
 
-    private func snapshot(_ index: Int128, _ window: Held) -> Snapshot {
-        let values = window.values
+    private func snapshot(_ index: Int128, _ values: [Value]) -> Snapshot {
         let newest = values.sorted { ($0.time, $0.sequence) < ($1.time, $1.sequence) }[values.count - 1]
         return Snapshot(
             index: index, last: newest.value, lastTime: newest.time, lastSequence: newest.sequence,
             count: values.count, minimum: values.map(\.value).min() ?? .nan,
-            maximum: values.map(\.value).max() ?? .nan, sum: values.map(\.value).reduce(0, +),
-            revision: window.lines, isDirty: window.changed)
+            maximum: values.map(\.value).max() ?? .nan, sum: values.map(\.value).reduce(0, +))
     }
 
     package mutating func record(
@@ -70,27 +62,28 @@ package struct WindowTwin {
             outcome = .future
         }
         let index = index(of: time)
-        if end(index) <= now - history { return .late }
+        if end(index) <= now - history || !isPending(index) { return .late }
         if held[index] == nil, held.count >= Int(history / width) + 8 { return .full }
-        held[index, default: Held()].values.append(Value(value: value, time: time, sequence: sequence))
-        held[index]?.changed = true
+        held[index, default: []].append(Value(value: value, time: time, sequence: sequence))
         return outcome
     }
+
+    private func isPending(_ index: Int128) -> Bool { emitted.map { index > $0 } ?? true }
 
     package mutating func flush(now: Timestamp) -> [Snapshot] {
         let now = Int128(now.microseconds)
         var lines: [Snapshot] = []
-        for (index, window) in held.sorted(by: { $0.key < $1.key }) where window.changed && end(index) <= now {
-            lines.append(snapshot(index, window))
-            held[index]?.lines += 1
-            held[index]?.changed = false
+        for (index, values) in held.sorted(by: { $0.key < $1.key }) where isPending(index) && end(index) <= now {
+            lines.append(snapshot(index, values))
+            emitted = index
         }
-        for (index, window) in held.sorted(by: { $0.key < $1.key }) {
+        for (index, values) in held.sorted(by: { $0.key < $1.key }) {
             if end(index) <= now - history || index * width > now + width {
-                if window.changed, held[index]?.changed == true { lines.append(snapshot(index, window)) }
+                if isPending(index) { lines.append(snapshot(index, values)) }
                 held[index] = nil
             }
         }
+        emitted = emitted.map { min($0, self.index(of: min(now + width, Int128(Int64.max)))) }
         return lines
     }
 
@@ -100,7 +93,7 @@ package struct WindowTwin {
 
     /// What `WindowRing.nextDue` must be.
     package var nextDue: Timestamp? {
-        let ends = held.filter(\.value.changed).map { end($0.key) }
+        let ends = held.keys.filter { isPending($0) }.map { end($0) }
         let expiry = held.keys.map { end($0) + history }
         guard let due = (ends + expiry).min(), due < Int128(Int64.max) else { return nil }
         return Timestamp(microseconds: Int64(due))
@@ -113,6 +106,6 @@ extension WindowTwin.Snapshot {
         self.init(
             index: Int128(window.index), last: window.last, lastTime: Int128(window.lastTime.microseconds),
             lastSequence: window.lastSequence, count: window.count, minimum: window.minimum, maximum: window.maximum,
-            sum: window.sum, revision: Int(window.revision), isDirty: window.isDirty)
+            sum: window.sum)
     }
 }

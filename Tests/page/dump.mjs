@@ -9,7 +9,7 @@ export function limitsOf(given = {}) {
 
 const window = (w) => ({
     start: w.start, width: w.width, last: w.last, count: w.count, min: w.minimum, max: w.maximum, mean: w.mean,
-    revision: w.revision, band: w.band, trend: w.trend,
+    band: w.band, trend: w.trend,
 })
 
 const point = (p) => [p.time, p.value, p.sequence]

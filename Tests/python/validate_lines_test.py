@@ -36,7 +36,7 @@ MEMORY = (
 )
 WINDOW = (
     '{"seq":4,"time":"%s","type":"window","source":"fact","series":"fact","start":"2025-01-02T03:04:00.000000Z",'
-    '"seconds":10,"last":106,"last_seq":1,"count":5,"min":61,"max":140,"mean":98.2,"revision":1}' % TIME
+    '"seconds":10,"last":106,"last_seq":1,"count":5,"min":61,"max":140,"mean":98.2}' % TIME
 )
 COLUMN = (
     '{"type":"window","time":"%s","source":"fact","series":"fact","start":"2025-01-02T03:04:00.000000Z","seconds":60,'
@@ -135,14 +135,14 @@ PASSES = {
     "columns while the agent searches": (columns(NOTHING, NOTHING, COLUMN, LATER, BYE), {"expect_bye": True}),
     "columns twice": (columns(LATER) + columns(COLUMN), {}),
     "a gap first": ([HELLO, STATS, GAP.replace('"from":8', '"from":1'), KEYED, BYE], {}),
-    "a window with band and trend": (swap(5, '"revision"', '"band":"long","trend":"improving","revision"'), {}),
+    "a window with band and trend": (swap(5, '"mean"', '"band":"long","trend":"improving","mean"'), {}),
     "kept lines": ([KEEPING, STATS, KEPT, KEPT_LATENCY, FACT5], {}),
     "a kept line of an earlier run": ([KEEPING, STATS, FACT5, EARLIER], {}),
     "kept windows": ([KEEPING, STATS, KEPT_ROWS, KEPT, FACT5], {}),
     "data of the type kept": (swap(2, '"type":"fact"', '"type":"kept"'), {}),
     "a refused request": (GOOD[:3] + [REFUSAL] + GOOD[3:], {"expect_bye": True}),
     "an answered request": (GOOD[:5] + [HELLO, STATS] + GOOD[3:], {"expect_bye": True}),
-    "a band with a name of any kind": (swap(5, '"revision"', '"band":"Very Poor ä","revision"'), {}),
+    "a band with a name of any kind": (swap(5, '"mean"', '"band":"Very Poor ä","mean"'), {}),
     "described sources": (described(SCALE, '"type":"fact","unit":"µg/m³",'), {}),
     "one band": (described('"bands":[%s],"higher_is_better":true' % SEVERE), {}),
     "an endpoint of two sources": (swap(1, "GET http://h/x", "GET https://catfact.ninja/fact"), {}),
@@ -211,11 +211,11 @@ FAILS = {
         "source twice",
         {},
     ),
-    "a trend without a band": (swap(5, '"revision"', '"trend":"improving","revision"'), "trend and no band", {}),
-    "a long band in a window": (swap(5, '"revision"', '"band":"%s","revision"' % ("ä" * 33)), "band of 66 bytes", {}),
+    "a trend without a band": (swap(5, '"mean"', '"trend":"improving","mean"'), "trend and no band", {}),
+    "a long band in a window": (swap(5, '"mean"', '"band":"%s","mean"' % ("ä" * 33)), "band of 66 bytes", {}),
     "a band of latencies": (
         swap(5, '"series":"fact"', '"series":"latency:fact"')[:5]
-        + [GOOD[5].replace('"series":"fact"', '"series":"latency:fact"').replace('"revision"', '"band":"b","revision"')],
+        + [GOOD[5].replace('"series":"fact"', '"series":"latency:fact"').replace('"mean"', '"band":"b","mean"')],
         "not of data",
         {},
     ),

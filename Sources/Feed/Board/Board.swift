@@ -26,7 +26,7 @@ package import Reactor
 ///    time; any data line of a series clears it. `lastWord` is the word of the newest event with a value. A point that is
 ///    not later than `clock` minus the history (the hello's, or 120 s; see rule 5) is not kept. See `BoardHistories` for
 ///    the bounds. `newest` is the latest point by time, then number, kept or not.
-/// 5. **Window lines** replace the one with the same start unless that has a higher revision. One of another width than
+/// 5. **Window lines** replace the one with the same start. One of another width than
 ///    those kept for the series replaces them all. A new one removes those that ended no later than `clock` minus the
 ///    history, except the last. The history is the hello's; for a source with a period longer than the hello's interval
 ///    (10 s where there is none) it is that of `WindowSpan`, as of the newest `stats` line that counts. That holds for
@@ -62,8 +62,8 @@ package import Reactor
 ///    limit is reached, agents whose newest line was a day or more before `clock` go, and if there is none, the new one
 ///    is refused.
 /// 9. **Kept lines.** A `kept` line of the hello's run, whose line has a number below the hello's `next_seq`, changes
-///    only the series of that line, as by rule 4, its source's `newest` if that is earlier, and its alert (rule 10). Kept windows are window
-///    lines with the revision −1, which are passed over if the series has windows of another width.
+///    only the series of that line, as by rule 4, its source's `newest` if that is earlier, and its alert (rule 10). Kept windows
+///    replace none, and are passed over if the series has windows of another width.
 /// 10. **Alerts.** An alert line says of a condition, what that is about, and the agent if it comes from one (rule 8) whether
 ///     it fires; all three are compared by their bytes. `firing` and `reminder` replace what was known; a new alert comes
 ///     after the others. `resolved` removes it, whatever its `id`. Kept lines count as live ones do, except those with a
@@ -541,16 +541,14 @@ package struct Board: Sendable {
         window.trend = window.trend.flatMap { word($0) }
         if let first = series[index].windows.first, first.width != window.width {
             // A kept one says nothing new.
-            if window.revision < 0 { return }
+            if line.isKept { return }
             windowCount -= series[index].windows.count
             series[index].windows = []
         }
         var position = series[index].windows.endIndex
         while position > 0, series[index].windows[position - 1].start > window.start { position -= 1 }
         if position > 0, series[index].windows[position - 1].start == window.start {
-            if series[index].windows[position - 1].revision <= window.revision {
-                series[index].windows[position - 1] = window
-            }
+            if !line.isKept { series[index].windows[position - 1] = window }
             return
         }
         series[index].windows.insert(window, at: position)

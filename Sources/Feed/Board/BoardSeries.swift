@@ -42,8 +42,6 @@ package struct BoardWindow: Sendable, Equatable {
     package var minimum: Double
     package var maximum: Double
     package var mean: Double
-    /// The revision in the window line; 0 for a window made from points.
-    package var revision = 0
     /// The band that the agent assigned to the value, if any.
     package var band: String?
     /// The trend that the agent saw in the values, if any.
@@ -51,11 +49,11 @@ package struct BoardWindow: Sendable, Equatable {
 
     package init(
         start: Timestamp, width: Int64, last: Double, count: Int, minimum: Double, maximum: Double, mean: Double,
-        revision: Int = 0, band: String? = nil, trend: String? = nil
+        band: String? = nil, trend: String? = nil
     ) {
         (self.start, self.width, self.last, self.count) = (start, width, last, count)
         (self.minimum, self.maximum, self.mean) = (minimum, maximum, mean)
-        (self.revision, self.band, self.trend) = (revision, band, trend)
+        (self.band, self.trend) = (band, trend)
     }
 }
 
@@ -64,8 +62,7 @@ extension BoardWindow {
     init(_ window: Line.Window) {
         self.init(
             start: window.start, width: window.width.microseconds, last: window.last, count: window.count,
-            minimum: window.min, maximum: window.max, mean: window.mean, revision: window.revision,
-            band: window.band, trend: window.trend)
+            minimum: window.min, maximum: window.max, mean: window.mean, band: window.band, trend: window.trend)
     }
 
     /// A window made from points.
@@ -88,7 +85,6 @@ extension BoardWindow {
                 var window = line
                 window.start = start
                 window.width = width
-                window.revision = 0
                 window.band = nil
                 window.trend = nil
                 windows.append(window)
@@ -106,6 +102,5 @@ extension BoardWindow {
         mean = Swift.min(Swift.max(mean * (1 - weight) + later.mean * weight, minimum), maximum)
         count = count.addingSaturated(later.count)
         last = later.last
-        revision = 0
     }
 }

@@ -34,13 +34,12 @@ struct Fleet: Sendable {
     /// Checks whether windows of our own feed have ended; through `closings`, this would cost an allocation.
     mutating func notice(_ wall: Timestamp, width: Int64) -> Bool { own.notice(wall, width: width) }
 
-    /// The time of an agent as of its newest line, or `wall`, and the start of its open windows; our own for −1.
+    /// The time of an agent as of its newest line, or `wall`; our own for −1.
     ///
-    /// Every value needs them: through `closings`, they would cost an allocation.
+    /// Every value needs it: through `closings`, it would cost an allocation.
     @inline(__always)
-    func times(of owner: Int32, or wall: Timestamp) -> (now: Timestamp, openSince: Timestamp) {
-        if owner < 0 { return (own.told(or: wall), own.openSince) }
-        return (members[Int(owner)].closings.told(or: wall), members[Int(owner)].closings.openSince)
+    func time(of owner: Int32, or wall: Timestamp) -> Timestamp {
+        owner < 0 ? own.told(or: wall) : members[Int(owner)].closings.told(or: wall)
     }
 
     /// The last members of the hub's own lines about an agent; none for −1.
@@ -126,16 +125,14 @@ struct Fleet: Sendable {
         return all == 0 ? nil : (open, all)
     }
 
-    /// Returns the next agent of a walk that is not forgotten; nil at the end.
-    func next(_ walk: inout FeedWalk, at wall: Timestamp) -> MemberNumbers? {
-        defer { walk.position += 1 }
-        while walk.position < members.count, members[walk.position].state.isForgotten { walk.position += 1 }
-        guard walk.position < members.count else { return nil }
-        let member = members[walk.position]
-        return MemberNumbers(
-            name: member.name, isLive: member.state.standing == .live,
-            age: member.state.heard.map { max(.zero, wall - $0) }, lost: member.lost, repeated: member.repeated,
-            unknown: member.unknown)
+    /// The metrics of the agents that are not forgotten.
+    func numbers(at wall: Timestamp) -> [MemberNumbers] {
+        members.filter { !$0.state.isForgotten }.map { member in
+            MemberNumbers(
+                name: member.name, isLive: member.state.standing == .live,
+                age: member.state.heard.map { max(.zero, wall - $0) }, lost: member.lost, repeated: member.repeated,
+                unknown: member.unknown)
+        }
     }
 
     /// Processes lines of an agent, in their order; returns the resulting items.

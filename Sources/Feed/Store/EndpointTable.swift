@@ -9,8 +9,6 @@ struct EndpointTable: Sendable {
         let key: Key
         /// The agent of a fleet whose source it is, by index; −1 for our own.
         var owner: Int32 = -1
-        /// A sequential number from when it was added, ascending.
-        let generation: Int
         var statistics: EndpointStatistics
     }
 
@@ -29,14 +27,13 @@ struct EndpointTable: Sendable {
     /// Whether there is no room for another endpoint.
     var isFull: Bool { entries.count >= limit }
 
-    /// Updates an endpoint's histogram, and adds the endpoint at `generation` if it is new; returns false when there are
-    /// too many.
+    /// Updates an endpoint's histogram, and adds the endpoint if it is new; returns false when there are too many.
     ///
     /// - Parameters:
     ///   - owner: the agent of a fleet whose source it is, by index; −1 for our own.
     ///   - share: the most endpoints that the owner may have.
     mutating func update(
-        _ endpoint: String, of source: Int, named name: String, owner: Int32, atMost share: Int, generation: Int,
+        _ endpoint: String, of source: Int, named name: String, owner: Int32, atMost share: Int,
         _ change: (inout LatencyHistogram) -> Void
     ) -> Bool {
         let key = Key(source: source, endpoint: endpoint)
@@ -44,7 +41,7 @@ struct EndpointTable: Sendable {
         if index == entries.count {
             guard !isFull, count(of: owner) < share else { return false }
             let statistics = EndpointStatistics(endpoint: endpoint, source: name, histogram: LatencyHistogram())
-            add(Entry(key: key, owner: owner, generation: generation, statistics: statistics))
+            add(Entry(key: key, owner: owner, statistics: statistics))
         }
         change(&entries[index].statistics.histogram)
         return true
@@ -69,7 +66,7 @@ struct EndpointTable: Sendable {
     /// Replaces all endpoints by another agent's summaries, each with the index of its source. Where our counts are the
     /// same, the histogram stays, because a summary has less detail.
     mutating func list(
-        _ said: [(endpoint: Line.Endpoint, source: Int, name: String)], generation: inout Int
+        _ said: [(endpoint: Line.Endpoint, source: Int, name: String)]
     ) {
         let (known, former) = (entries, indices)
         removeAll()
@@ -79,24 +76,10 @@ struct EndpointTable: Sendable {
             let summary = endpoint.summary
             let old = former[key].map { known[$0].statistics.histogram }
             let isSame = old.map { $0.count == summary.count && $0.errors == summary.errors } ?? false
-            generation += 1
             let histogram = isSame ? old ?? LatencyHistogram() : LatencyHistogram(summary)
             let statistics = EndpointStatistics(endpoint: key.endpoint, source: name, histogram: histogram)
-            add(Entry(key: key, generation: generation, statistics: statistics))
+            add(Entry(key: key, statistics: statistics))
         }
-    }
-
-    /// Returns the next endpoint of a walk.
-    func next(_ walk: inout FeedWalk) -> EndpointStatistics? {
-        var low = 0
-        var high = entries.count
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].generation < walk.position { low = middle + 1 } else { high = middle }
-        }
-        guard low < entries.count, entries[low].generation < walk.limit else { return nil }
-        walk.position = entries[low].generation + 1
-        return entries[low].statistics
     }
 
     /// Forgets the endpoints of some sources; takes time linear in the number of all endpoints.

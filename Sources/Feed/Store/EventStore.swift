@@ -833,21 +833,13 @@ package actor EventStore {
         isRecording ? (state.hasBegun ? wall.now : nil) : state.remote?.time(at: loop.clock.now)
     }
 
-    /// A walk over the current items, for `nextSource`, `nextEndpoint`, `nextSeries`, `nextAlert` and `nextAlertCount`.
-    package var walk: FeedWalk { state.tables.walk(of: identity.run) }
-
-    /// Returns the next source of a walk, including unlisted ones; nil at the end.
-    package func nextSource(_ walk: inout FeedWalk) -> SourceNumbers? {
-        walk.run == identity.run
-            ? state.tables.nextSource(&walk, at: isRelay ? feedTime : loop.clock.now.timestamp) : nil
+    /// The metrics of all sources, unlisted ones included.
+    package var sources: [SourceNumbers] {
+        state.tables.sourceNumbers(at: isRelay ? feedTime : loop.clock.now.timestamp)
     }
 
-    /// Returns the next series of a walk that has a value within the history; nil at the end.
-    ///
-    /// - Parameter time: `feedTime`, which for each of many series costs more than the series.
-    package func nextSeries(_ walk: inout FeedWalk, at time: Timestamp) -> SeriesNumbers? {
-        walk.run == identity.run ? state.tables.nextSeries(&walk, at: time) : nil
-    }
+    /// The series that have a value which still says something.
+    package var series: [SeriesNumbers] { state.tables.seriesNumbers(at: feedTime) }
 
     /// Whether the feed's run is known: before that, so is nothing else.
     package var hasBegun: Bool { state.hasBegun }
@@ -864,28 +856,20 @@ package actor EventStore {
         while state.hasAlerts, loop.clock.now < deadline { try await loop.sleep(for: .milliseconds(1)) }
     }
 
-    /// Returns the next alert that fires, in the order in which they began to; nil at the end.
-    package func nextAlert(_ walk: inout FeedWalk) -> FiringAlert? {
-        walk.run == identity.run ? state.tables.nextAlert(&walk) : nil
-    }
+    /// The alerts that fire, in the order in which they began to.
+    package var alerts: [FiringAlert] { state.tables.firingAlerts }
 
-    /// Returns for how many series the next condition fires; nil at the end. A condition may come again if it was configured
-    /// meanwhile.
-    package func nextAlertCount(_ walk: inout FeedWalk) -> AlertCount? {
-        guard walk.run == identity.run else { return nil }
+    /// For how many series each condition fires.
+    package var alertCounts: [AlertCount] {
         let own = isRelay ? nil : state.watcher?.conditions ?? []
-        let position = walk.position
-        var count = state.tables.nextAlertCount(&walk, own: own)
-        if let own, position < own.count { count?.pending = state.watcher?.pendingCount(position) }
-        return count
+        var counts = state.tables.alertCounts(own: own)
+        for index in 0..<(own?.count ?? 0) { counts[index].pending = state.watcher?.pendingCount(index) }
+        return counts
     }
 
-    /// Returns the next agent of a fleet; nil at the end.
-    package func nextMember(_ walk: inout FeedWalk) -> MemberNumbers? {
-        guard walk.run == identity.run else { return nil }
-        guard let remote = state.remote else { return state.fleet.next(&walk, at: wall.now) }
-        defer { walk.position += 1 }
-        return remote.member(walk.position, at: remoteTime)
+    /// The agents of a fleet.
+    package var members: [MemberNumbers] {
+        state.remote?.members(at: remoteTime) ?? state.fleet.numbers(at: wall.now)
     }
 
     /// The agent of a fleet that owns a source; nil for the feed's own.
@@ -905,11 +889,7 @@ package actor EventStore {
         if state.recordAnswer(from: source, at: moment) { greetSoon() }
     }
 
-    /// Returns the next endpoint of a walk, with its histogram; nil at the end, and for a relayed feed, which only has
-    /// percentiles.
-    package func nextEndpoint(_ walk: inout FeedWalk) -> EndpointStatistics? {
-        isRelay ? nil : state.tables.nextEndpoint(&walk)
-    }
+    /// The endpoints with their histograms; a relayed feed only has percentiles.
     package var endpoints: [EndpointStatistics] { state.tables.endpoints }
     package var sourceStates: [SourceStatus] { state.tables.statuses }
 

@@ -8,8 +8,6 @@ package struct FeedState: ~Copyable, Sendable {
     package var outputs: [Line.Output] = []
     private var encoder = LineEncoder()
     private let mostData: Int
-    /// Series with changes to closed windows in the current batch.
-    private var revised: [Int] = []
     /// The agents whose feeds are sources.
     var fleet = Fleet()
     /// The agent whose events are being published; −1 for our own.
@@ -18,8 +16,6 @@ package struct FeedState: ~Copyable, Sendable {
     private var currentSince: Timestamp?
     /// The number of times that a series was refused because its agent is at its limit.
     private var refusedForeignSeries = 0
-    /// The number of values in the current batch that arrived after the line of their window.
-    private var revisions = 0
     /// When `removeOutdated` last looked.
     private var lastSweep: LoopInstant?
     private var ownFailures = OwnFailures()
@@ -154,7 +150,6 @@ package struct FeedState: ~Copyable, Sendable {
         beginAlerts()
         advance(at: moment)
         let end = tables.log.totalCost.addingSaturated(growth)
-        revisions = 0
         var next = first
         // Looked up and confirmed once for many events, because those of a batch are nearly always data of one source.
         var source: Int32 = -1
@@ -191,11 +186,9 @@ package struct FeedState: ~Copyable, Sendable {
                     }
                 }
                 if hasWatcher { watch(record, isWatched: isWatched && source >= 0, moment) }
-                // A revision is a line too, and follows the events.
-                if tables.log.totalCost + revisions * LineEncoder.fixed >= end { break }
+                if tables.log.totalCost >= end { break }
             }
         }
-        flushRevised(moment)
         if isForeign { endListening() }
         reportShortages(moment)
         watch(moment)
@@ -811,10 +804,9 @@ package struct FeedState: ~Copyable, Sendable {
         _ value: Double, in index: Int, at time: Timestamp, _ moment: Moment
     ) {
         // By the clock of the agent that the event is from.
-        let (clock, openSince) = fleet.times(of: currentMember, or: moment.wall)
+        let clock = fleet.time(of: currentMember, or: moment.wall)
         let outcome = tables.series.record(value, in: index, at: time, sequence: tables.log.nextSequence, now: clock)
-        if outcome == .recorded, time.microseconds >= openSince.microseconds { return }
-        finishRecording(value, in: index, at: time, outcome, moment)
+        if outcome != .recorded { finishRecording(value, in: index, at: time, outcome, moment) }
     }
 
     /// Records the value of the next line in the source's own series of a kind.
@@ -826,36 +818,19 @@ package struct FeedState: ~Copyable, Sendable {
         tables.log.kept.mark(index, sequence: tables.log.nextSequence)
     }
 
-    /// Counts a value that is late, or whose window has closed; records it after all if its ring was full.
+    /// Counts a value that is late; records it after all if its ring was full.
     @inline(never)
     private mutating func finishRecording(
         _ value: Double, in index: Int, at time: Timestamp, _ outcome: WindowRing.Outcome, _ moment: Moment
     ) {
-        let (clock, openSince) = fleet.times(of: currentMember, or: moment.wall)
         var outcome = outcome
         if outcome == .full {
             // Cannot happen again right after a flush, which the ring's documentation promises.
             flush(index, moment)
+            let clock = fleet.time(of: currentMember, or: moment.wall)
             outcome = tables.series.record(value, in: index, at: time, sequence: tables.log.nextSequence, now: clock)
         }
-        if outcome == .late {
-            tables.counts.late += 1
-        } else if time < openSince {
-            // Its window has closed already: its line is emitted again, after the batch.
-            revisions += 1
-            if revised.last != index { revised.append(index) }
-        }
-    }
-
-    /// Says again what late events have changed.
-    private mutating func flushRevised(_ moment: Moment) {
-        guard !revised.isEmpty else { return }
-        for index in revised {
-            let end = fleet[closings: tables.series[index].owner].time(at: moment)
-            if let due = tables.series[index].ring.nextDue, due <= end { flush(index, moment) }
-            watch(moment)
-        }
-        revised.removeAll(keepingCapacity: true)
+        if outcome == .late { tables.counts.late += 1 }
     }
 
     private mutating func flush(_ index: Int, _ moment: Moment, isComplete: Bool = false) {
@@ -1196,9 +1171,7 @@ package struct FeedState: ~Copyable, Sendable {
         var isNew = false
         for window in kept.windows {
             // Numbers of an agent of a fleet, or of an earlier run, are none of this run.
-            let isOwn = !tables.isRelay && member == nil
-            let window = Window(
-                window, sequence: !tables.isRelay ? 0 : newest.lastSeq, from: isOwn ? .earlierRun : .otherAgent)
+            let window = Window(window, sequence: tables.isRelay ? newest.lastSeq : 0)
             if tables.series[index].ring.isKept(window, at: now), tables.series[index].ring.restore(window) {
                 isNew = true
             }

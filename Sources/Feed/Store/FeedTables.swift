@@ -26,8 +26,6 @@ package struct FeedTables: ~Copyable, Sendable {
     var endpointTable: EndpointTable
     /// The width of a window of our own feed, in microseconds.
     let width: Int64
-    /// A counter of added sources, series and endpoints, including attempts.
-    private var lastGeneration = 0
 
     /// - Parameter age: the period for which lines are kept.
     init(limits: FeedState.Limits, keepingLinesFor age: Duration, isRelay: Bool) {
@@ -67,16 +65,14 @@ package struct FeedTables: ~Copyable, Sendable {
 
     /// Adds a source, or replaces the description of the one with its name.
     mutating func register(_ description: SourceDescription, at time: Timestamp) -> SourceID {
-        lastGeneration += 1
-        return sources.register(description, at: time, generation: lastGeneration)
+        sources.register(description, at: time)
     }
 
     /// Returns the source of a relayed feed with this name, added if it is new; nil when the limit is reached.
     ///
     /// - Parameter isListed: false for a source that only an endpoint names.
     mutating func remoteSource(_ name: String?, isListed: Bool = true, at time: Timestamp) -> SourceID? {
-        sources.find(
-            name ?? "", isListed: isListed, at: time, generation: &lastGeneration, atMost: limits.remoteSources)
+        sources.find(name ?? "", isListed: isListed, at: time, atMost: limits.remoteSources)
     }
 
     /// Replaces the sources and endpoints by those that the relayed agent lists.
@@ -85,14 +81,13 @@ package struct FeedTables: ~Copyable, Sendable {
     /// - Returns: whether a description has changed, and the number of sources without room.
     mutating func list(_ stats: Line.Stats, at time: Timestamp, clock: Timestamp?) -> (isNews: Bool, refused: Int) {
         let news = sources.list(
-            stats.sources, asOf: stats.asOf, heard: clock, at: time, generation: &lastGeneration,
-            atMost: limits.remoteSources)
+            stats.sources, asOf: stats.asOf, heard: clock, at: time, atMost: limits.remoteSources)
         var endpoints: [(Line.Endpoint, source: Int, name: String)] = []
         for endpoint in stats.endpoints {
             guard let source = remoteSource(endpoint.source, isListed: false, at: time) else { continue }
             endpoints.append((endpoint, source.index, sources.name(of: source.index)))
         }
-        endpointTable.list(endpoints, generation: &lastGeneration)
+        endpointTable.list(endpoints)
         return news
     }
 
@@ -108,10 +103,9 @@ package struct FeedTables: ~Copyable, Sendable {
     mutating func updateEndpoint(
         _ endpoint: String, of source: SourceID, owner: Int32 = -1, _ change: (inout LatencyHistogram) -> Void
     ) -> Bool {
-        lastGeneration += 1
         let isUpdated = endpointTable.update(
             endpoint, of: source.index, named: sources.name(of: source.index), owner: owner,
-            atMost: owner < 0 ? .max : limits.memberEndpoints, generation: lastGeneration, change)
+            atMost: owner < 0 ? .max : limits.memberEndpoints, change)
         if !isUpdated { counts.refusedEndpoints += 1 }
         return isUpdated
     }
@@ -139,10 +133,9 @@ package struct FeedTables: ~Copyable, Sendable {
             let isFull = series.isFull(of: kind) && (kind == .text || series.hasResolvedAlerts)
             if isShareUsed || isFull { removeTexts(for: owner, isShareUsed: isShareUsed) }
         }
-        lastGeneration += 1
         guard
             let index = series.add(
-                source, kind, key: key.map { .init($0) }, owner: owner, generation: lastGeneration,
+                source, kind, key: key.map { .init($0) }, owner: owner,
                 ring: WindowRing(span(of: source.index)))
         else { return nil }
         log.kept.setOwner(owner, of: index)
@@ -376,62 +369,39 @@ package struct FeedTables: ~Copyable, Sendable {
         statuses.compactMap { sources.source(named: $0.source) }.map { lookback(of: $0) }.max() ?? limits.history
     }
 
-    // MARK: Walks
+    // MARK: Metrics
 
-    /// A walk over the current items.
-    func walk(of run: String) -> FeedWalk {
-        FeedWalk(run: run, limit: lastGeneration + 1, alertLimit: series.firing.end)
-    }
-
-    /// Returns the next source of a walk, including retired ones.
+    /// All sources, unlisted ones included.
     ///
     /// - Parameter time: now, by the clock used for `SourceTable.hear`.
-    func nextSource(_ walk: inout FeedWalk, at time: Timestamp) -> SourceNumbers? {
-        sources.next(&walk, at: time, window: interval)
-    }
+    func sourceNumbers(at time: Timestamp) -> [SourceNumbers] { sources.numbers(at: time, window: interval) }
 
-    /// Returns the next endpoint of a walk.
-    func nextEndpoint(_ walk: inout FeedWalk) -> EndpointStatistics? { endpointTable.next(&walk) }
-
-    /// Returns the next alert of a walk that fires.
-    func nextAlert(_ walk: inout FeedWalk) -> FiringAlert? {
-        guard let (number, index, agent) = series.firing.first(from: walk.position), number < walk.alertLimit else {
-            return nil
+    /// The alerts that fire, in the order in which they began to.
+    var firingAlerts: [FiringAlert] {
+        series.firing.all.map { index, agent in
+            FiringAlert(agent: agent, line: log.newestLine(of: index).flatMap { LineMending.nestable($0) })
         }
-        walk.position = number + 1
-        return FiringAlert(agent: agent, line: log.newestLine(of: index).flatMap { LineMending.nestable($0) })
     }
 
-    /// Returns how often the next condition of a walk fires.
+    /// For how many series each condition fires.
     ///
     /// - Parameter own: the names of our own conditions, which come first and may fire for nothing. Without them, all that fired
     ///   once have a count.
-    func nextAlertCount(_ walk: inout FeedWalk, own: [String]?) -> AlertCount? {
-        let known = own ?? []
-        if walk.position < known.count {
-            defer { walk.position += 1 }
-            let name = known[walk.position]
-            return AlertCount(agent: nil, condition: name, firing: series.firing.count(of: name))
-        }
-        while walk.position - known.count < series.firing.conditionCount {
-            let count = series.firing[condition: walk.position - known.count]
-            walk.position += 1
-            // Ours were there already, but for those that a reload removed.
-            if own == nil || count.agent != nil { return count }
-        }
-        return nil
+    func alertCounts(own: [String]?) -> [AlertCount] {
+        let known = (own ?? []).map { AlertCount(agent: nil, condition: $0, firing: series.firing.count(of: $0)) }
+        // Ours are among the known ones, but for those that a reload removed.
+        return known + series.firing.counts.filter { own == nil || $0.agent != nil }
     }
 
-    /// Returns the next series of a walk that has a value which still says something.
-    func nextSeries(_ walk: inout FeedWalk, at time: Timestamp) -> SeriesNumbers? {
-        while let index = series.next(&walk) {
-            guard let window = series[index].ring.newest, isCurrent(index, at: time) else { continue }
-            let source = sources.name(of: series[index].source)
+    /// The series that have a value which still says something.
+    func seriesNumbers(at time: Timestamp) -> [SeriesNumbers] {
+        series.indices.compactMap { index -> SeriesNumbers? in
+            guard series[index].source >= 0, let window = series[index].ring.newest, isCurrent(index, at: time) else {
+                return nil
+            }
             return SeriesNumbers(
-                source: source, kind: series[index].kind, name: source, key: series.key(of: index), value: window.last,
-                time: window.lastTime,
-                word: series.word(of: index)?[...])
+                source: sources.name(of: series[index].source), kind: series[index].kind, key: series.key(of: index),
+                value: window.last, time: window.lastTime, word: series.word(of: index)?[...])
         }
-        return nil
     }
 }

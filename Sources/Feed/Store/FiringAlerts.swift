@@ -22,7 +22,7 @@ struct FiringAlerts: Sendable {
     /// In their order, with some that are over: those whose number is not the series' any more.
     private var order: [(number: Int, series: Int32)] = []
     /// The number of the next alert.
-    private(set) var end = 0
+    private var end = 0
 
     private var conditions: [Condition] = []
     private var positions: [Name: Int] = [:]
@@ -88,28 +88,17 @@ struct FiringAlerts: Sendable {
     /// For how many series a condition of ours fires.
     func count(of condition: String) -> Int { positions[Self.name(condition, nil)].map { conditions[$0].count } ?? 0 }
 
-    /// The number of conditions that fire, or did.
-    var conditionCount: Int { conditions.count }
-
-    /// A condition that fires, or did.
-    subscript(condition position: Int) -> AlertCount {
-        let condition = conditions[position]
-        return AlertCount(
-            agent: condition.name.agent, condition: condition.name.condition.text, firing: condition.count)
+    /// The conditions that fire, or did.
+    var counts: [AlertCount] {
+        conditions.map { AlertCount(agent: $0.name.agent, condition: $0.name.condition.text, firing: $0.count) }
     }
 
-    /// The first alert with at least a number that fires, and its condition's agent; nil when there is none.
-    func first(from number: Int) -> (number: Int, series: Int, agent: String?)? {
-        var (low, high) = (0, order.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if order[middle].number < number { low = middle + 1 } else { high = middle }
+    /// The series of the alerts that fire, in the order in which they began to, each with its condition's agent.
+    var all: [(series: Int, agent: String?)] {
+        order.compactMap { entry in
+            guard let alert = alerts[entry.series], alert.number == entry.number else { return nil }
+            return (Int(entry.series), conditions[alert.condition].name.agent)
         }
-        for entry in order[low...] {
-            guard let alert = alerts[entry.series], alert.number == entry.number else { continue }
-            return (entry.number, Int(entry.series), conditions[alert.condition].name.agent)
-        }
-        return nil
     }
 }
 

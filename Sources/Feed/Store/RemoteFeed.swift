@@ -351,13 +351,13 @@ struct RemoteFeed: Sendable {
         }
     }
 
-    /// The agent of its fleet at an index; nil after the last one.
-    func member(_ index: Int, at time: Timestamp?) -> MemberNumbers? {
-        guard index < agents.agents.count else { return nil }
-        let agent = agents.agents[index]
-        return MemberNumbers(
-            name: agent.name, isLive: agent.state == MemberState.Standing.live.rawValue,
-            age: agent.heard.flatMap { heard in time.map { max(.zero, $0 - heard) } }, lost: agent.lost)
+    /// The metrics of the agents of a relayed fleet.
+    func members(at time: Timestamp?) -> [MemberNumbers] {
+        agents.agents.map { agent in
+            MemberNumbers(
+                name: agent.name, isLive: agent.state == MemberState.Standing.live.rawValue,
+                age: agent.heard.flatMap { heard in time.map { max(.zero, $0 - heard) } }, lost: agent.lost)
+        }
     }
 }
 

@@ -14,8 +14,6 @@ package struct SeriesTable: Sendable {
         let kind: SeriesKind
         /// The agent of a fleet that it belongs to, by index; −1 for our own.
         let owner: Int32
-        /// A sequential number from when it was added, for walks.
-        let generation: Int
         /// Whether lines have its key as it is, without escapes.
         let isPlain: Bool
         /// The number of its newest line in this run, 0 for none; the negative number of the line that said that it is gone,
@@ -195,7 +193,7 @@ package struct SeriesTable: Sendable {
     ///
     /// Sources are dense: memory grows with the greatest source index that has a series.
     mutating func add(
-        _ source: SourceID, _ kind: SeriesKind, key: UnsafeRawBufferPointer?, owner: Int32 = -1, generation: Int = 0,
+        _ source: SourceID, _ kind: SeriesKind, key: UnsafeRawBufferPointer?, owner: Int32 = -1,
         ring: WindowRing
     ) -> Int? {
         guard !isFull(of: kind), (key?.count ?? 0) <= Self.longestKey else {
@@ -209,7 +207,7 @@ package struct SeriesTable: Sendable {
         let values = kind == .text && !words.isEmpty ? find(source, .data, key: key) : nil
         let index = free.popLast() ?? entries.count
         let new = Series(
-            source: source.index, kind: kind, owner: owner, generation: generation,
+            source: source.index, kind: kind, owner: owner,
             isPlain: key?.allSatisfy { 0x20..<0x80 ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
                 ?? true,
             hasWords: values.map { words.knows($0) } ?? false, offset: key == nil ? -1 : keys.count,
@@ -359,16 +357,6 @@ package struct SeriesTable: Sendable {
         hash(key, source: source.index &* 3 &+ Space(kind).rawValue)
     }
 
-    /// Returns the next series of a walk.
-    func next(_ walk: inout FeedWalk) -> Int? {
-        while walk.position < entries.count {
-            defer { walk.position += 1 }
-            let (source, generation) = (entries[walk.position].source, entries[walk.position].generation)
-            if source >= 0, generation < walk.limit { return walk.position }
-        }
-        return nil
-    }
-
     /// The slot that holds the series, or the free one where it belongs.
     @inline(__always)
     private func slot(of key: UnsafeRawBufferPointer, source: Int, _ space: Space, hash: UInt64) -> Int {
@@ -412,7 +400,7 @@ package struct SeriesTable: Sendable {
                 keyed -= 1
             }
             entries[index] = Series(
-                source: -1, kind: .data, owner: -1, generation: 0, isPlain: true, offset: -1, length: 0, hash: 0,
+                source: -1, kind: .data, owner: -1, isPlain: true, offset: -1, length: 0, hash: 0,
                 ring: WindowRing(width: .seconds(1)))
             free.append(index)
         }
@@ -425,12 +413,7 @@ package struct SeriesTable: Sendable {
         keys = kept
         fill(slots.count)
         newestKeyed.removeAll(keepingCapacity: true)
-        // By age, which indices do not tell.
-        for index in entries.indices.filter({ entries[$0].offset >= 0 })
-            .sorted(by: { entries[$0].generation < entries[$1].generation })
-        {
-            link(index)
-        }
+        for index in entries.indices where entries[index].offset >= 0 { link(index) }
     }
 
     /// Puts all keys into `count` new slots.

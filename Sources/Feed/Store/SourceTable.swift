@@ -17,8 +17,6 @@ struct SourceTable: Sendable {
         var isRetired = false
         /// The time when it was released; nil while more data may come.
         var releasedAt: LoopInstant?
-        /// A sequential number from when it was added, for walks.
-        let generation: Int
         /// The time of its last success, by a clock that does not step; nil if none.
         var heard: Timestamp?
         /// The last line included in its state, as another agent's `stats` gives it; older lines do not change it.
@@ -104,14 +102,13 @@ struct SourceTable: Sendable {
         sources[source.index].flatMap { $0.isRetired ? nil : $0.status }
     }
 
-    /// Adds a source at `generation`, or replaces the description of the one with this name.
-    mutating func register(_ description: SourceDescription, at time: Timestamp, generation: Int) -> SourceID {
+    /// Adds a source, or replaces the description of the one with this name.
+    mutating func register(_ description: SourceDescription, at time: Timestamp) -> SourceID {
         let status = Self.status(description, since: time)
         let name = status.source
         var source = Source(
             name: name, prefix: Self.prefix(type: status.type ?? name, source: name), status: status,
-            bands: description.bands.map { Bands($0) }, keep: description.keep,
-            generation: indices[name].flatMap { sources[$0]?.generation } ?? generation)
+            bands: description.bands.map { Bands($0) }, keep: description.keep)
         guard let index = indices[name], let known = sources[index] else { return add(source) }
         if known.releasedAt != nil { released.removeAll { $0 == index } }
         (source.owner, source.answers, source.errors) = (known.owner, known.answers, known.errors)
@@ -145,7 +142,7 @@ struct SourceTable: Sendable {
     ///
     /// - Parameter isListed: false for a source that only an endpoint names. There may be as many of these again.
     mutating func find(
-        _ name: String, isListed: Bool, at time: Timestamp, generation: inout Int, atMost limit: Int
+        _ name: String, isListed: Bool, at time: Timestamp, atMost limit: Int
     ) -> SourceID? {
         if let known = source(named: name) {
             if isListed, sources[known.index]?.isImplied == true {
@@ -157,12 +154,11 @@ struct SourceTable: Sendable {
         }
         guard (isListed ? sources.count - implied : implied) < limit else { return nil }
         if !isListed { implied += 1 }
-        generation += 1
         let name = LineEncoder.cut(name, at: Self.longestName)
         let status = SourceStatus(source: name, state: .starting, since: time)
         return add(
             Source(
-                name: name, prefix: [], status: status, isRetired: !isListed, generation: generation,
+                name: name, prefix: [], status: status, isRetired: !isListed,
                 isImplied: !isListed))
     }
 
@@ -173,13 +169,13 @@ struct SourceTable: Sendable {
     ///   - heard: the time of the last success for sources that are ok and of which nothing else is known.
     /// - Returns: whether a description has changed, and the number of sources without room.
     mutating func list(
-        _ said: [SourceStatus], asOf: Int, heard: Timestamp?, at time: Timestamp, generation: inout Int,
+        _ said: [SourceStatus], asOf: Int, heard: Timestamp?, at time: Timestamp,
         atMost limit: Int
     ) -> (isNews: Bool, refused: Int) {
         var (isNews, refused) = (false, 0)
         var listed: Set<Int> = []
         for var status in said {
-            guard let id = find(status.source, isListed: true, at: time, generation: &generation, atMost: limit),
+            guard let id = find(status.source, isListed: true, at: time, atMost: limit),
                 let known = sources[id.index]
             else {
                 refused += 1
@@ -221,7 +217,7 @@ struct SourceTable: Sendable {
     mutating func describe(_ source: SourceID, as description: SourceDescription, at time: Timestamp) -> Bool {
         guard let known = sources[source.index] else { return false }
         if !known.isRetired, Self.status(description, since: time).isDescribed(like: known.status) { return false }
-        _ = register(description, at: time, generation: known.generation)
+        _ = register(description, at: time)
         sources[source.index]?.status.state = known.status.state
         sources[source.index]?.status.since = known.status.since
         setFailure(known.status.failure, of: source.index)
@@ -360,13 +356,12 @@ struct SourceTable: Sendable {
         sources[source.index]?.errors.add(code)
     }
 
-    /// Returns the next source of a walk.
+    /// The metrics of all sources, retired ones included.
     ///
     /// - Parameter window: the width of windows of sources without a longer rhythm.
-    func next(_ walk: inout FeedWalk, at time: Timestamp, window: Duration) -> SourceNumbers? {
-        while walk.position < sources.count {
-            defer { walk.position += 1 }
-            guard let source = sources[walk.position], source.generation < walk.limit else { continue }
+    func numbers(at time: Timestamp, window: Duration) -> [SourceNumbers] {
+        sources.compactMap { source in
+            guard let source else { return nil }
             let timeliness = Timeliness(
                 state: source.status.state, code: source.status.failure?.code, rhythm: source.status.rhythm,
                 silence: source.heard.map { max(.zero, time - $0) }, hasEnded: source.hasEnded, window: window)
@@ -375,7 +370,6 @@ struct SourceTable: Sendable {
                 name: source.name, state: source.status.state, timeliness: timeliness, window: span.width,
                 isListed: !source.isRetired, answers: source.answers, errors: source.errors)
         }
-        return nil
     }
 
     /// `"type":"…","source":"…","series":"…`, without the closing quote.

@@ -16,22 +16,10 @@ package struct Window: Sendable, Equatable {
     package private(set) var maximum: Double
     /// The sum of all values in the order they were recorded; infinite where a Double cannot hold it.
     package private(set) var sum: Double
-    /// The number of lines already emitted for the window, which is the next line's `revision`.
-    package var revision: Int32 = 0
-    /// The trend from the previous window, as in the newest line; `none` before the first.
+    /// The trend from the previous window; `none` before its line.
     package var trend = Trend.none
-    /// Whether the window changed since its last line.
-    package internal(set) var isDirty = true
-    /// What a window was restored from.
-    enum Restored: UInt8, Sendable {
-        /// All its values are from another agent. They come again as lines while that agent's log has them.
-        case otherAgent
-        /// All its values are from an earlier run of this agent.
-        case earlierRun
-    }
-
-    /// Nil for a window of values that were recorded here.
-    private(set) var restored: Restored?
+    /// Whether it is of an earlier run or another agent, and had its line there: it does not change.
+    private(set) var isRestored = false
 
     /// Creates a window with one value, which must be finite.
     package init(index: Int64, value: Double, time: Timestamp, sequence: Int) {
@@ -46,19 +34,19 @@ package struct Window: Sendable, Equatable {
     }
 
     /// Restores a closed window from a line.
-    init(_ line: Line.Window, sequence: Int, from restored: Restored) {
+    init(_ line: Line.Window, sequence: Int) {
         let width = line.width.microseconds
         self.init(
             index: Self.index(of: line.start, width: width), value: line.last,
             time: Timestamp(microseconds: line.start.microseconds.addingSaturated(width - 1)), sequence: sequence)
         (count, minimum, maximum, sum) = (line.count, line.min, line.max, line.mean * Double(line.count))
-        (isDirty, self.restored) = (false, restored)
+        isRestored = true
     }
 
     /// Creates a window with the one value that is known of it, and that had its line elsewhere.
     init(restored value: Double, index: Int64, time: Timestamp, sequence: Int) {
         self.init(index: index, value: value, time: time, sequence: sequence)
-        isDirty = false
+        isRestored = true
     }
 
     /// Whether `last` is in a better or a worse band than the previous window's.
@@ -115,9 +103,8 @@ struct WindowClosings: Sendable {
     private(set) var series: [Int] = []
     /// The agent's time as of its newest line, and the arrival of that line; nil before the first, and for ourselves.
     private var told: (time: Timestamp, heard: LoopInstant)?
-    /// The end and the start of the open window: earlier windows have closed.
+    /// The end of the open window: earlier windows have closed.
     private var boundary = Timestamp(microseconds: .min)
-    private(set) var openSince = Timestamp(microseconds: .min)
     private var last = Timestamp(microseconds: .min)
     /// The first of `series` whose ended windows may lack a line; nil when all have theirs.
     private(set) var next: Int?
@@ -152,9 +139,7 @@ struct WindowClosings: Sendable {
         guard time >= boundary || time < last else { return false }
         looksAtAll = time < last || looksAtAll && next != nil
         last = time
-        let index = Window.index(of: time, width: width)
-        boundary = Window.end(of: index, width: width)
-        openSince = Window.start(of: index, width: width)
+        boundary = Window.end(of: Window.index(of: time, width: width), width: width)
         next = 0
         return true
     }

@@ -1,13 +1,13 @@
 package import Reactor
 
-/// The windows of one series over the history: records values by event time, and emits each changed window once closed.
+/// The windows of one series over the history: records values by event time, and emits each window once, when it has ended.
 ///
-/// Windows are aligned to the Unix epoch. A window without a value is absent, not zero. A late value within the history
-/// reopens its window's line, with the next `revision`. No recorded value is dropped without having been emitted:
-/// neither by age, nor by a clock that steps in either direction.
+/// Windows are aligned to the Unix epoch. A window without a value is absent, not zero. Windows only go forward: a value for
+/// an emitted window, or for an earlier one, is late. No recorded value is dropped without having been emitted: neither by
+/// age, nor by a clock that steps in either direction.
 ///
 /// The windows are in one array by ascending index; almost every value goes into the same window as the last one, whose
-/// bounds are cached. A late value that opens a window moves those after it.
+/// bounds are cached.
 package struct WindowRing: Sendable {
     /// The result of recording a value.
     package enum Outcome: Sendable {
@@ -15,7 +15,7 @@ package struct WindowRing: Sendable {
         case recorded
         /// It was more than a window's width ahead of the clock, and was recorded at the clock's time.
         case future
-        /// Its window ended before the history begins; nothing was recorded.
+        /// Its window, or a later one, was emitted, or it ended before the history begins; nothing was recorded.
         case late
         /// It would open one window more than `capacity`; nothing was recorded. Call `flush`, then record it again:
         /// right after a `flush` with the same `now` this never happens.
@@ -30,10 +30,10 @@ package struct WindowRing: Sendable {
     /// Ascending by index from `head`; earlier ones were evicted, and are removed now and then.
     private var windows: [Window] = []
     private var head = 0
-    /// The indices of all dirty windows, in the order in which they became dirty.
-    private var dirty: [Int64] = []
-    /// The smallest end of a dirty window; `Int64.max` when none is dirty.
-    private var firstDirtyEnd = Int64.max
+    /// The index of the newest window that was emitted; `Int64.min` before the first. Later windows have yet to be.
+    private var emitted = Int64.min
+    /// The end of the first window that has yet to be emitted; `Int64.max` when there is none.
+    private var firstEnd = Int64.max
 
     /// The time when the first window leaves the history; `Int64.max` without windows.
     private var firstExpiry = Int64.max
@@ -77,7 +77,7 @@ package struct WindowRing: Sendable {
     }
 
     /// Whether `complete` has a line to emit.
-    var hasChanges: Bool { !dirty.isEmpty }
+    var hasChanges: Bool { firstEnd < .max }
 
     // Bound: windows of a series | history / width + 8 | past the history dropped after their line
     /// The most windows held, which bounds the memory.
@@ -88,7 +88,7 @@ package struct WindowRing: Sendable {
     ///
     /// It does not foresee a clock that steps back: then flush once in any case.
     package var nextDue: Timestamp? {
-        let due = Swift.min(firstDirtyEnd, firstExpiry)
+        let due = Swift.min(firstEnd, firstExpiry)
         return due == .max ? nil : Timestamp(microseconds: due)
     }
 
@@ -116,7 +116,6 @@ package struct WindowRing: Sendable {
             return recordElsewhere(value, at: at, sequence: sequence, now: now, isFuture: isFuture)
         }
         windows[current].add(value, time: at, sequence: sequence)
-        if !windows[current].isDirty { markDirty(current) }
         return isFuture ? .future : .recorded
     }
 
@@ -134,27 +133,21 @@ package struct WindowRing: Sendable {
         return true
     }
 
-    /// A value of this run is newer, whatever the clock was before.
-    private mutating func forgetEarlierRun() {
-        if past?.lastSequence == 0 { past = nil }
-    }
-
-    /// Emits a line for every changed window that has ended, by ascending index, and drops those outside the history.
+    /// Emits every window that has ended, by ascending index, and drops those outside the history.
     ///
-    /// `emit` gets the window as it is; its `revision` is the number of its earlier lines. Dropped are windows that
-    /// ended before the history begins and, since the clock may have stepped back, those that start more than a width
-    /// from now; any change since their last line is emitted first.
+    /// Dropped are windows that ended before the history begins and, since the clock may have stepped back, those that
+    /// start more than a width from now; they are emitted first, unless they were before.
     ///
     /// - Parameter closing: the time by which windows have ended, if later than `now`.
     ///
     /// With a `scale`, the window's `trend` compares the bands of its `last` and that of the previous window, if still
-    /// in the history. If a line changes the trend that the next window's line stated, that one is emitted again too.
+    /// in the history.
     package mutating func flush(
         now: Timestamp, closing: Timestamp? = nil, scale: BandScale? = nil, emit: (Window) -> Void
     ) {
         let now = now.microseconds
         let closed = Swift.max(closing?.microseconds ?? now, now)
-        if firstDirtyEnd <= closed { emitDirty(until: closed, now: now, scale, emit) }
+        if firstEnd <= closed { emitEnded(by: closed, now: now, scale, emit) }
 
         let oldest = now.subtractingSaturated(history)
         let newest = now.addingSaturated(width)
@@ -162,9 +155,12 @@ package struct WindowRing: Sendable {
         var tail = windows.count
         while first < tail, end(of: windows[first]).microseconds <= oldest { first += 1 }
         while tail > first, start(of: windows[tail - 1]).microseconds > newest { tail -= 1 }
-        if first == head, tail == windows.count { return }
-
+        // If the clock has stepped back, values for later windows may come again.
+        let latest = Swift.min(emitted, Window.index(of: Timestamp(microseconds: newest), width: width))
+        let isSame = first == head && tail == windows.count
         if tail < windows.count { evict(from: tail, now: now, scale, emit) }
+        emitted = latest
+        if isSame { return }
         if first > head { remember(windows[first - 1]) }
         head = first
         firstExpiry = head < tail ? end(of: windows[head]).microseconds.addingSaturated(history) : .max
@@ -175,9 +171,9 @@ package struct WindowRing: Sendable {
         forgetCurrent()
     }
 
-    /// Emits a line for every changed window, even those that have not ended, because no more values follow.
+    /// Emits the windows that have not ended too, because no more values follow.
     package mutating func complete(now: Timestamp, scale: BandScale? = nil, emit: (Window) -> Void) {
-        if !dirty.isEmpty { emitDirty(until: .max, now: now.microseconds, scale, emit) }
+        if hasChanges { emitEnded(by: .max, now: now.microseconds, scale, emit) }
     }
 
     /// The slow path of `record`: another window than last time, or a new one.
@@ -192,28 +188,33 @@ package struct WindowRing: Sendable {
 
         let position = position(of: index)
         if position < windows.count, windows[position].index == index {
-            switch windows[position].restored {
-            case .otherAgent: return .recorded
-            // A window line counts the values of its own run.
-            case .earlierRun:
-                windows[position] = Window(index: index, value: value, time: time, sequence: sequence)
-                forgetEarlierRun()
-                markDirty(position)
-            case nil:
+            // One that has ended does not change.
+            guard !windows[position].isRestored || end > now else { return .recorded }
+            guard index > emitted else { return .late }
+            if windows[position].isRestored {
+                begin(Window(index: index, value: value, time: time, sequence: sequence), at: position, replacing: true)
+            } else {
                 windows[position].add(value, time: at, sequence: sequence)
-                if !windows[position].isDirty { markDirty(position) }
             }
         } else {
+            guard index > emitted else { return .late }
             guard windows.count - head < capacity else { return .full }
-            windows.insert(Window(index: index, value: value, time: time, sequence: sequence), at: position)
-            if position == head { firstExpiry = end.addingSaturated(history) }
-            forgetEarlierRun()
-            markDirty(position)
+            begin(Window(index: index, value: value, time: time, sequence: sequence), at: position, replacing: false)
         }
         current = position
         currentStart = Window.start(of: index, width: width).microseconds
         currentEnd = end
         return isFuture ? .future : .recorded
+    }
+
+    /// Adds the window of a value, or puts it in the place of a restored one.
+    private mutating func begin(_ window: Window, at position: Int, replacing: Bool) {
+        if replacing { windows[position] = window } else { windows.insert(window, at: position) }
+        let end = end(of: window).microseconds
+        if position == head { firstExpiry = end.addingSaturated(history) }
+        firstEnd = Swift.min(firstEnd, end)
+        // A value of this run is newer, whatever the clock was before.
+        if past?.lastSequence == 0 { past = nil }
     }
 
     /// The index in `windows` of the window `index`, or the index at which to insert it.
@@ -229,44 +230,28 @@ package struct WindowRing: Sendable {
         return low
     }
 
-    private mutating func markDirty(_ position: Int) {
-        windows[position].isDirty = true
-        dirty.append(windows[position].index)
-        firstDirtyEnd = Swift.min(firstDirtyEnd, end(of: windows[position]).microseconds)
-    }
-
-    private mutating func emitDirty(until limit: Int64, now: Int64, _ scale: BandScale?, _ emit: (Window) -> Void) {
-        dirty.sort()
-        var done = 0
-        while done < dirty.count, Window.end(of: dirty[done], width: width).microseconds <= limit {
-            let position = position(of: dirty[done])
+    private mutating func emitEnded(by limit: Int64, now: Int64, _ scale: BandScale?, _ emit: (Window) -> Void) {
+        var position = emitted == .max ? windows.count : position(of: emitted == .min ? .min : emitted + 1)
+        while position < windows.count, end(of: windows[position]).microseconds <= limit {
             emitLine(position, now, scale, emit)
-            emitSuccessor(of: position, now, scale, emit)
-            done += 1
+            position += 1
         }
-        dirty.removeFirst(done)
-        firstDirtyEnd = dirty.first.map { Window.end(of: $0, width: width).microseconds } ?? .max
+        firstEnd = firstEnd(from: position)
+        forgetCurrent()
     }
 
+    /// The end of the first window from a position on that is not restored; `Int64.max` when there is none.
+    private func firstEnd(from position: Int) -> Int64 {
+        windows[position...].first { !$0.isRestored }.map { end(of: $0).microseconds } ?? .max
+    }
+
+    /// Emits a window, unless it had its line elsewhere.
     @inline(__always)
     private mutating func emitLine(_ position: Int, _ now: Int64, _ scale: BandScale?, _ emit: (Window) -> Void) {
+        guard !windows[position].isRestored else { return }
         windows[position].trend = scale.map { trend(of: position, $0, now) } ?? .none
         emit(windows[position])
-        windows[position].revision &+= 1
-        windows[position].isDirty = false
-    }
-
-    /// Emits the window after `position` again if its line stated another trend than it has now. It goes no further,
-    /// because that window's own value has not changed.
-    @inline(__always)
-    private mutating func emitSuccessor(of position: Int, _ now: Int64, _ scale: BandScale?, _ emit: (Window) -> Void) {
-        // A dirty one is emitted in its turn, at the latest when it has ended.
-        // A restored one had its line elsewhere.
-        guard let scale, position + 1 < windows.count, !windows[position + 1].isDirty,
-            windows[position + 1].restored == nil,
-            windows[position + 1].trend != trend(of: position + 1, scale, now)
-        else { return }
-        emitLine(position + 1, now, scale, emit)
+        emitted = windows[position].index
     }
 
     private func trend(of position: Int, _ scale: BandScale, _ now: Int64) -> Window.Trend {
@@ -279,15 +264,16 @@ package struct WindowRing: Sendable {
         return (after > before) == scale.higherIsBetter ? .improving : .deteriorating
     }
 
+    /// Drops the windows from a position on, after emitting those that were not.
     private mutating func evict(from tail: Int, now: Int64, _ scale: BandScale?, _ emit: (Window) -> Void) {
-        let index = windows[tail].index
-        for position in tail..<windows.count where windows[position].isDirty {
+        let before = emitted
+        for position in tail..<windows.count where windows[position].index > emitted {
             emitLine(position, now, scale, emit)
-            emitSuccessor(of: position, now, scale, emit)
         }
         windows.removeSubrange(tail...)
-        dirty.removeAll { $0 >= index }
-        firstDirtyEnd = dirty.min().map { Window.end(of: $0, width: width).microseconds } ?? .max
+        emitted = before
+        firstEnd = windows[head...].first { $0.index > emitted && !$0.isRestored }
+            .map { end(of: $0).microseconds } ?? .max
     }
 
     private mutating func forgetCurrent() {

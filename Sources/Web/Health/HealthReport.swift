@@ -31,8 +31,7 @@ struct HealthReport {
         var good: [SourceNumbers] = []
         var bad: [SourceNumbers] = []
         var (goodCount, badCount) = (0, 0)
-        var walk = store.walk
-        while let source = store.nextSource(&walk) {
+        for source in store.sources {
             guard source.isListed, source.name != EventStore.ownName, store.agent(ofSource: source.name) == nil else {
                 continue
             }

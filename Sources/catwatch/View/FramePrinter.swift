@@ -120,12 +120,9 @@ actor FramePrinter {
     /// A line for each alert that fires, and one for those left out.
     private func alertLines() -> String {
         let lines = store.assumeIsolated { store in
-            var walk = store.walk
-            var lines: [String] = []
-            while lines.count < Self.mostAlerts, let firing = store.nextAlert(&walk) {
-                guard let alert = firing.alert else { continue }
-                lines.append("\(firing.agent.map { "\($0): " } ?? "")alert \(Self.text(of: alert))\n")
-            }
+            let lines = store.alerts.compactMap { firing in
+                firing.alert.map { "\(firing.agent.map { "\($0): " } ?? "")alert \(Self.text(of: $0))\n" }
+            }.prefix(Self.mostAlerts)
             let more = store.firingAlerts - lines.count
             return lines + (more > 0 ? ["\(more) more alerts fire\n"] : [])
         }

@@ -99,7 +99,7 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
         "commits", "crashes", "crashes in a commit", "crashes of an attached agent", "crossings", "ends",
         "failed readings", "failures", "forgotten sources", "gaps", "gaps in the journal", "journal faults",
         "journals moved aside", "kept lines", "kept windows", "late values", "lines of the past", "lost attachments",
-        "no room", "pages of the journal", "pushes", "recovered", "reloads", "restarts", "resumed", "revised",
+        "no room", "pages of the journal", "pushes", "recovered", "reloads", "restarts", "resumed",
         "rows let go of", "steps ahead", "steps back", "windows",
     ]
 
@@ -205,7 +205,6 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
         report.feeds.append(feed.record.bytes)
         for windows in feed.windows.values {
             count("windows", windows.told)
-            count("revised", windows.revised)
             count("late values", windows.late)
         }
         count("recovered", feed.recoveries)
@@ -482,8 +481,7 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
         guard let feed, let store = main.store else { return ([], [:]) }
         var forgotten = Set(feed.record.newest.values.map(\.source))
         store.assumeIsolated {
-            var walk = $0.walk
-            while let source = $0.nextSource(&walk) { forgotten.remove(source.name) }
+            for source in $0.sources { forgotten.remove(source.name) }
         }
         count("forgotten sources", forgotten.count)
         return (forgotten, feed.closedWindows(at: machine.wall.now, where: isWatched))

@@ -222,7 +222,7 @@ import Testing
         for json in [
             #""seq":1,"type":"fact","source":"s","series":"fact","value":1.7e308"#,
             #""seq":2,"type":"fact","source":"s","series":"fact","value":-1.7e308"#,
-            #""seq":3,"type":"window","source":"s","series":"fact","start":"9999-12-31T23:59:59.999999Z","seconds":0.000003,"last":1,"last_seq":1,"count":9223372036854775807,"min":-1.7e308,"max":1.7e308,"mean":1,"revision":9223372036854775807"#,
+            #""seq":3,"type":"window","source":"s","series":"fact","start":"9999-12-31T23:59:59.999999Z","seconds":0.000003,"last":1,"last_seq":1,"count":9223372036854775807,"min":-1.7e308,"max":1.7e308,"mean":1"#,
             #""seq":4,"type":"window","source":"s","series":"fact","start":"2000-01-01T00:00:00Z","seconds":0.000003,"last":1,"last_seq":1,"count":9223372036854775807,"min":-1.7e308,"max":1.7e308,"mean":1"#,
             #""seq":5,"type":"error","source":"s","code":"dns","message":"x","retry_in_ms":3e13"#,
             #""type":"gap","from":1,"to":9223372036854775806,"reason":"slow_reader""#,

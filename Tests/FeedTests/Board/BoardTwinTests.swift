@@ -243,7 +243,7 @@ private struct TwinFeed {
                 "\"seconds\":\(pick(["10", "10", "10", "5", "2.5e1"]))", "\"last\":\(number())", "\"last_seq\":1",
                 "\"count\":\(pick([1, 2, 5, 70]))", "\"min\":\(number())", "\"max\":\(number())",
                 "\"mean\":\(number())",
-                "\"band\":\"\(text())\"", "\"revision\":\(pick([0, 0, 1, 2]))",
+                "\"band\":\"\(text())\"",
             ]
         case 75..<88:
             return [

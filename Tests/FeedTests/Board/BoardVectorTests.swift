@@ -210,7 +210,7 @@ extension BoardWindow {
     fileprivate var vector: VectorJSON {
         .object([
             "start": .time(start), "width": .int(Int(width)), "last": .number(last), "count": .int(count),
-            "min": .number(minimum), "max": .number(maximum), "mean": .number(mean), "revision": .int(revision),
+            "min": .number(minimum), "max": .number(maximum), "mean": .number(mean),
             "band": .optional(band), "trend": .optional(trend),
         ])
     }

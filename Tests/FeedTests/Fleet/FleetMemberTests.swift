@@ -49,16 +49,6 @@ import Testing
         #expect(try take([other.hello(), other.fact()], &member) == ["lost r2 1...1", "r2 2 fact"])
     }
 
-    @Test func eightNewsOfItArePromptAndFurtherOnesAreOneAMinute() {
-        var (member, now) = (member(), LoopInstant(nanoseconds: 0))
-        let pauses = (1...10).map { _ in
-            let last = now
-            now = member.newsTime(at: now)
-            return last.duration(to: now)
-        }
-        #expect(pauses == [.zero] + Array(repeating: .seconds(1), count: 7) + [.seconds(60), .seconds(60)])
-    }
-
     @Test func whatComesAgainIsDroppedAndCounted() throws {
         var (member, peer) = (member(), PeerScript())
         let lines = try [peer.hello(), peer.fact(), peer.fact()]
@@ -115,18 +105,6 @@ import Testing
             try take([peer.hello(), peer.fact(), second.hello(), second.fact()], &member) == ["r1 2 fact", "r2 5 fact"])
     }
 
-    /// As of a stream that is read from its beginning again.
-    @Test func olderRunsInFrontOfThoseThatAreKnownAreNoOthers() throws {
-        var member = member(after: [LineID("r2", 2)])
-        for run in ["r1", "r2"] {
-            var peer = PeerScript(run: run)
-            _ = take(try [peer.hello(), peer.fact(), peer.fact()], &member)
-            if run == "r2" { #expect(try take([peer.fact()], &member) == ["r2 3 fact"]) }
-        }
-        #expect(member.repeated == 2 && member.marks.places.last == LineID("r2", 3))
-        #expect(member.state.report(at: Self.wall, index: 0, lost: 0)?.state == "connecting")
-    }
-
     @Test func eightRunsAreKnownAndNoMore() throws {
         var member = member()
         for number in 1...9 {
@@ -138,16 +116,6 @@ import Testing
         #expect(try take([known.hello(), known.fact()], &member) == [])
         #expect(try take([forgotten.hello(), forgotten.fact()], &member) == ["r1 1 fact"])
         #expect(member.repeated == 1)
-    }
-
-    @Test func aJournalSaysWhatIsLostOfTheRunBefore() throws {
-        var (member, peer) = (member(), PeerScript())
-        _ = take(try [peer.hello(), peer.fact()], &member)
-        var second = PeerScript(run: "r2")
-        let restart = #""type":"restart","source":"catwatch","last_run":"r1","last_seq":7"#
-        #expect(
-            try take([second.hello(), second.line(restart), second.fact()], &member)
-                == ["lost r1 2...7", "r2 1 restart", "r2 2 fact"])
     }
 
     @Test func itGoesOnFromWhereAJournalHasIt() throws {
@@ -342,11 +310,6 @@ import Testing
         clock.hear(Self.start + .seconds(30), isData: true, wall: Self.start + .seconds(30))
         #expect(clock.time == Self.start + .seconds(20))
     }
-
-    @Test func timePassesButForWhatLinesMayBeLateBy() {
-        #expect(MemberClock.time(Self.start, after: .milliseconds(900)) == Self.start)
-        #expect(MemberClock.time(Self.start, after: .seconds(5)) == Self.start + .seconds(4))
-    }
 }
 
 @Suite(.limited) struct FleetTests {
@@ -395,22 +358,6 @@ import Testing
         #expect(hub.join("a") == first && hub.state.fleet.free == [])
         #expect(hub.join("b") != first && hub.join("c") == nil)
         #expect(hub.state.fleet["a"] == first && hub.state.fleet[first].name == "a")
-    }
-
-    /// Series that are gone make others have their places while windows of some have yet to close.
-    @Test func noneIsPassedOverWhenOthersAreForgottenMeanwhile() {
-        var closings = WindowClosings()
-        for series in 0..<10 { closings.add(series: series) }
-        closings.hear(Timestamp(seconds: 1_700_000_000), at: Self.now)
-        #expect(closings.notice(closings.time(at: Self.moment), width: 10_000_000) && closings.next == 0)
-        closings.close(before: 4)
-        #expect(closings.next == 4)
-        closings.remove { $0 < 3 }
-        #expect(closings.next == 0 && closings.series == Array(3..<10))
-        closings.close(before: 7)
-        #expect(closings.next == nil)
-        closings.remove { $0 < 5 }
-        #expect(closings.next == nil)
     }
 }
 

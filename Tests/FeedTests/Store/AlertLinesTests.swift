@@ -169,53 +169,6 @@ import Testing
         #expect(stage.state.tables.gone.map(\.key) == ["kitchen"])
     }
 
-    @Test func anAlertTakesTheRoomOfNoSeries() {
-        var limits = FeedState.Limits()
-        limits.series = 8
-        var stage = Stage(limits)
-        let count = stage.state.counts.series
-        stage.publish(.alert(Self.alert()))
-        #expect(stage.state.counts.series == count)
-        // Texts make room for others, alerts that fire do not.
-        for number in 0..<100 { stage.publish(Self.datum("\(number)")) }
-        #expect(stage.kept().contains("hot of rooms/kitchen"))
-        for number in 0..<100 { stage.publish(Self.datum("v\(number)", 1)) }
-        #expect(stage.kept().contains("hot of rooms/kitchen"))
-        // Those that are resolved make room.
-        for number in 0..<100 {
-            stage.publish(
-                .alert(Self.alert(condition: "\(number)")), .alert(Self.alert(.resolved, condition: "\(number)")))
-        }
-        #expect(stage.kept().contains("hot of rooms/kitchen"))
-        stage.publish(.alert(Self.alert(condition: "last")))
-        #expect(stage.kept().contains("last of rooms/kitchen"))
-    }
-
-    @Test func aSeriesOfTheSameNameIsAnother() {
-        var stage = Stage()
-        let key = String(decoding: Self.alert().key, as: UTF8.self)
-        stage.publish(Self.datum(key), .alert(Self.alert()), Self.datum(key, 1))
-        #expect(stage.kept().count == 3)
-        stage.publish(.alert(Self.alert(.resolved)))
-        #expect(stage.kept().count == 2)
-    }
-
-    @Test func anEarlierAlertIsKeptOfASourceWithCompleteAnswers() throws {
-        var stage = Stage()
-        stage.publish(
-            Self.datum("kitchen", 1),
-            .answer(CompleteAnswer(Progress(done: 1, total: 1, page: 1), from: 1, isReported: true)))
-        var encoder = LineEncoder()
-        let bytes = LineWriter.bytes(atMost: 4_096) {
-            $0 = encoder.line(Self.alert(), sequence: 7, time: Self.time, source: "rooms", to: $0)
-        }
-        let line = ControlLine.kept(time: Self.time, run: "r0", line: bytes.dropLast())
-        let kept = try #require(ControlLine.kept(line.dropLast(), of: "r1", at: Self.time))
-        guard case .kept(let kept) = kept.line.body else { return }
-        #expect(stage.state.keep(kept, at: stage.moment) == 0)
-        #expect(stage.kept().contains("hot of rooms/kitchen"))
-    }
-
     /// A feed with an agent, and what comes of it.
     private struct Hub: ~Copyable {
         var stage = Stage()
@@ -326,22 +279,6 @@ import Testing
         #expect(String(decoding: lines, as: UTF8.self).contains(#""condition":"one""#))
     }
 
-    @Test func whatComesBeyondTheWantedNumberOfEventsHidesNoLine() throws {
-        var limits = FeedState.Limits()
-        limits.data = 1
-        var stage = Stage(limits)
-        stage.state.setWatcher(Watcher(), from: 1, at: stage.moment)
-        stage.publish(Self.datum("x", 7), Self.datum("x", 8), Self.datum("x", 9))
-        stage.publish(.alert(Self.alert()), .progress(Progress(done: 1, total: nil, page: 1)))
-        stage.state.advanceWatcher(at: stage.moment, includesRest: true)
-        let types = (1..<stage.state.log.nextSequence).compactMap { number in
-            stage.state.log.line(number).flatMap { try? LineDecoder.decode($0[...]).type }
-        }
-        #expect(types == ["rooms", "alert", "alert", "progress"])
-        let hasSeenAll = stage.state.watchedAll
-        #expect(hasSeenAll)
-    }
-
     @Test func whatTheEndOfASourceDecidesIsToldAtOnce() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
@@ -350,29 +287,6 @@ import Testing
             await harness.store.retire(named: "fact")
             try await loop.sleep(for: .milliseconds(1))
             #expect(await harness.store.nextSequence == 3)
-        }
-    }
-
-    @Test func manyAtOnceOverrunNoLosslessOutput() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness.withSmallLog(on: loop)
-            var watcher = Watcher()
-            watcher.count = 3_000
-            await harness.store.setWatcher(watcher, from: 1)
-            let (reader, _) = await harness.store.open("stdout", holdsInputs: true)
-            await harness.publish()
-            async let transcript = harness.readAll(reader) { .microseconds(500) }
-            await harness.store.retire(named: "fact")
-            // What comes meanwhile does not push them out.
-            for _ in 0..<20 {
-                try await loop.sleep(for: .milliseconds(50))
-                await harness.publish()
-            }
-            try await loop.sleep(for: .seconds(20))
-            await harness.store.finish("end")
-            let lines = try await transcript
-            #expect(lines.gaps.isEmpty && lines.fault == nil)
-            #expect(lines.lines.count { $0.isAlert } == 3_000)
         }
     }
 

@@ -11,12 +11,6 @@ import Testing
         return batch
     }
 
-    /// Touched on one loop only.
-    private final class Seen: @unchecked Sendable {
-        var published = 0
-        var isOnTime: Bool?
-    }
-
     @Test(arguments: [1, 5])
     func nothingIsLostOfBatchesThatAreLargerThanTheLog(inputs: Int) async throws {
         try await withLoop(virtual: true) { loop in
@@ -43,19 +37,6 @@ import Testing
         }
     }
 
-    @Test func othersHaveTheirTurnBetweenSlices() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
-            async let fed = harness.store.publish(Self.batch(5_000, in: harness), waitingUntil: nil)
-            var turns = 0
-            while await harness.store.counts.data < 5_000 {
-                try await loop.sleep(for: .zero)
-                turns += 1
-            }
-            #expect(await fed && turns > 20)
-        }
-    }
-
     @Test func whoWaitsNoLongerGoesOnAndTheReaderGetsItsGap() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
@@ -71,23 +52,6 @@ import Testing
             await harness.store.finish("end")
             let transcript = try await harness.readAll(stdout)
             #expect(transcript.fault == nil && transcript.gaps.count == 1 && transcript.last == 5_000)
-        }
-    }
-
-    @Test func aReaderThatTakesItInTimeIsWaitedFor() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
-            let (stdout, _) = await harness.store.open("stdout", holdsInputs: true)
-            let deadline = loop.clock.now.advanced(by: .seconds(5))
-            async let fed: Bool = {
-                let isOnTime = await harness.store.publish(Self.batch(5_000, in: harness), waitingUntil: deadline)
-                await harness.store.finish("end")
-                return isOnTime
-            }()
-            let transcript = try await harness.readAll(stdout) { .milliseconds(10) }
-            #expect(await fed)
-            #expect(transcript.gaps.isEmpty && transcript.fault == nil && loop.clock.now < deadline)
-            #expect(loop.timerCount == 0)
         }
     }
 
@@ -136,43 +100,6 @@ import Testing
             let result = try await transcript
             #expect(result.fault == nil && result.gaps.isEmpty && result.windows.count == 4_000)
             #expect(result.last == 8_020)
-        }
-    }
-
-    /// It is waited for while a window is wide: a reload is not held for ever, and what follows is the reader's gap.
-    @Test func aReleaseWaitsNoLongerThanAWindow() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
-            await harness.store.publish(Self.keyed(2_000, from: harness.source, at: harness.wall.now))
-            let (stdout, _) = await harness.store.open("stdout", from: .newest, holdsInputs: true)
-            let start = loop.clock.now
-            await harness.store.release(named: "fact")
-            #expect(start.duration(to: loop.clock.now) == .seconds(10) && loop.timerCount == 0)
-            await harness.store.finish("end")
-            let result = try await harness.readAll(stdout)
-            #expect(result.fault == nil && result.gaps.count == 1 && result.last == 4_000)
-        }
-    }
-
-    /// It goes on then, with the rest of its windows open.
-    @Test(arguments: ["register", "finish"])
-    func aReleaseEndsWithWhatComesMeanwhile(way: String) async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
-            await harness.store.publish(Self.keyed(2_000, from: harness.source, at: harness.wall.now))
-            let (stdout, _) = await harness.store.open("stdout", from: .newest, holdsInputs: true)
-            async let released: Void = harness.store.release(named: "fact")
-            try await loop.sleep(for: .seconds(1))
-            #expect(await harness.store.sourceStates.isEmpty)
-            if way == "register" {
-                _ = await harness.store.register(SourceDescription(name: "fact"))
-                try await loop.sleep(for: .seconds(20))
-            }
-            await harness.store.finish("end")
-            await released
-            #expect(await harness.store.sourceStates.count == (way == "register" ? 1 : 0))
-            let result = try await harness.readAll(stdout)
-            #expect(result.fault == nil && result.windows.count > 10 && result.windows.count < 500)
         }
     }
 

@@ -44,23 +44,6 @@ import Testing
         }
     }
 
-    /// Nobody gets the one that others were given before the sources changed again.
-    @Test func aGreetingThatIsSharedIsTheNewest() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness(on: loop)
-            let (first, _) = await harness.store.open(nil)
-            let (second, _) = await harness.store.open(nil)
-            await harness.store.greetAll()
-            _ = await harness.store.dequeue(for: first)
-            _ = await harness.store.register(SourceDescription(name: "new"))
-            await harness.store.greetAll()
-            for reader in [first, second] {
-                let delivery = try #require(await harness.store.dequeue(for: reader))
-                #expect(try Self.sources(delivery)?.map(\.source) == ["fact", "new"])
-            }
-        }
-    }
-
     @Test func nothingIsLostOrDoubledAroundGreetings() async throws {
         let rounds = LongRun.rounds(short: 120, long: 20_000)
         for seed in [61, 62] as [UInt64] {
@@ -354,112 +337,6 @@ import Testing
         }
     }
 
-    @Test func passesOnWhyAnotherAgentsSourceFails() async throws {
-        try await withLoop(virtual: true) { loop in
-            let wall = SteppedWallClock(following: loop.clock, startingAt: StoreHarness.start)
-            let identity = AgentIdentity(run: "own", version: "1", started: wall.now)
-            let store = EventStore(on: loop, wall: wall, identity: identity, isRelay: true)
-            let (reader, _) = await store.open(nil)
-            func relay(_ bytes: [UInt8]) async throws {
-                await store.relay(
-                    try bytes.split(separator: 0x0A).map { RelayedLine(try LineDecoder.decode($0), bytes: $0) })
-            }
-            func line(_ sequence: Int, _ rest: String) -> [UInt8] {
-                Array(#"{"seq":\#(sequence),"time":"2023-11-14T22:13:20.000000Z",\#(rest)}\#n"#.utf8)
-            }
-            func data(_ sequence: Int) -> [UInt8] {
-                line(sequence, #""type":"s","source":"s","series":"s","value":1"#)
-            }
-            let hello = ControlLine.hello(
-                time: wall.now, identity: AgentIdentity(run: "theirs", version: "1", started: wall.now),
-                isFiltered: false, interval: .seconds(10), history: .seconds(120), firstSequence: 38, nextSequence: 42)
-            let failure = SourceFailure(code: "dns", message: "no address", attempt: 3, retryAt: wall.now)
-            func stats(_ failure: SourceFailure?, asOf: Int = 41) -> [UInt8] {
-                var source = SourceStatus(source: "s", state: .failing, since: wall.now)
-                source.failure = failure
-                return ControlLine.stats(time: wall.now, asOf: asOf, endpoints: [], sources: [source])
-            }
-            try await relay(hello + stats(failure))
-            // A greeting.
-            #expect(try #require(try Self.sources(try await store.next(for: reader))).map(\.failure) == [failure])
-            // Older lines do not say otherwise; the second one comes on the way of plain lines.
-            try await relay(data(38) + data(39))
-            try await relay(
-                line(40, #""type":"error","source":"s","code":"tls","message":"old","attempt":1,"retry_in_ms":5"#))
-            #expect(try await Self.states(store).map(\.failure) == [failure])
-            #expect(try await Self.states(store).map(\.since) == [wall.now])
-            // Another failure is no news to those who are here.
-            var other = failure
-            other.message = String(repeating: "é", count: 3_000)
-            try await relay(stats(other))
-            #expect(
-                try await Self.states(store).map(\.failure?.message) == [String(repeating: "é", count: 999) + "…"])
-            while let delivery = await store.dequeue(for: reader) {
-                guard case .lines = delivery else {
-                    Issue.record("\(delivery)")
-                    break
-                }
-            }
-            // Newer lines do.
-            try await relay(line(42, #""type":"error","source":"s","code":"tls","message":"new""#))
-            #expect(
-                try await Self.states(store).map(\.failure)
-                    == [SourceFailure(code: "tls", message: "new", attempt: nil, retryAt: nil)])
-            // An older agent does not say why.
-            try await relay(stats(nil, asOf: 42))
-            #expect(try await Self.states(store).map(\.failure?.code) == ["tls"])
-            try await relay(data(43))
-            #expect(try await Self.states(store).map(\.state) == [.ok])
-            #expect(try await Self.states(store).map(\.failure) == [nil])
-        }
-    }
-
-    @Test func aFleetPassesOnWhyAnAgentsSourceFailsAndWhenItAnswered() async throws {
-        try await withLoop(virtual: true) { loop in
-            let fleet = await FleetStage(on: loop, at: PeerScript.start)
-            var peer = PeerScript()
-            let long = String(repeating: "x", count: 2_000)
-            await fleet.receive(
-                try [
-                    peer.hello(),
-                    peer.stats(
-                        #"{"source":"b","state":"failing","since":"2020-01-01T00:00:00Z","code":"dns","message":"\#(long)","#
-                            + #""attempt":3,"retry_at":"2020-01-01T00:00:05Z","answered_at":"2019-12-31T23:00:00Z"}"#),
-                ])
-            func source() async throws -> SourceStatus? {
-                try await Self.states(fleet.store).first { $0.source == "web1.b" }
-            }
-            let status = try #require(try await source())
-            let expected = SourceFailure(
-                code: "dns", message: String(repeating: "x", count: 999) + "…", attempt: 3,
-                retryAt: Timestamp(seconds: 1_577_836_805))
-            #expect(status.failure == expected && status.answered == Timestamp(seconds: 1_577_833_200))
-            await fleet.receive([try peer.line(#""type":"b","source":"b","series":"b","value":1"#)])
-            let later = try #require(try await source())
-            #expect(later.state == .ok && later.failure == nil)
-            #expect(try #require(later.answered) >= PeerScript.start - .seconds(60))
-        }
-    }
-
-    /// The clock of the agent is ahead.
-    @Test func noSourceIsFineSinceALaterTime() async throws {
-        try await withLoop(virtual: true) { loop in
-            let fleet = await FleetStage(on: loop, at: PeerScript.start)
-            var peer = PeerScript()
-            await fleet.receive(
-                try [
-                    peer.hello(),
-                    peer.stats(
-                        #"{"source":"b","state":"failing","since":"2020-01-01T00:00:00Z","code":"dns","message":"m"}"#),
-                    peer.line(
-                        #""type":"b","source":"b","series":"b","value":1"#, at: PeerScript.start + .seconds(3_600)),
-                ])
-            let status = try #require(try await Self.states(fleet.store).first { $0.source == "web1.b" })
-            #expect(status.state == .ok)
-            #expect(try #require(status.since) < PeerScript.start + .seconds(60))
-        }
-    }
-
     @Test func theMessagesOfManyFailingSourcesAreBounded() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
@@ -554,49 +431,6 @@ import Testing
                     break
                 }
             }
-        }
-    }
-
-    @Test func passesOnWhenAnotherAgentsSourceAnswered() async throws {
-        try await withLoop(virtual: true) { loop in
-            let wall = SteppedWallClock(following: loop.clock, startingAt: StoreHarness.start)
-            let identity = AgentIdentity(run: "own", version: "1", started: wall.now)
-            let store = EventStore(on: loop, wall: wall, identity: identity, isRelay: true)
-            func relay(_ bytes: [UInt8]) async throws {
-                await store.relay(
-                    try bytes.split(separator: 0x0A).map { RelayedLine(try LineDecoder.decode($0), bytes: $0) })
-            }
-            func line(_ sequence: Int, second: Int, _ rest: String) -> [UInt8] {
-                Array(#"{"seq":\#(sequence),"time":"2023-11-14T22:13:\#(second).000000Z",\#(rest)}\#n"#.utf8)
-            }
-            let data = #""type":"s","source":"s","series":"s","value":1"#
-            let latency =
-                #""type":"latency","source":"s","endpoint":"GET http://h/s","status":200,"ms":1,"dns_ms":0,"connect_ms":0,"#
-                + #""tls_ms":0,"wait_ms":1,"receive_ms":0,"bytes":1,"reused":true,"late_ms":0"#
-            let answered = StoreHarness.start - .seconds(600)
-            let hello = ControlLine.hello(
-                time: wall.now, identity: AgentIdentity(run: "theirs", version: "1", started: wall.now),
-                isFiltered: false, interval: .seconds(10), history: .seconds(120), firstSequence: 41, nextSequence: 43)
-            let source = SourceStatus(
-                source: "s", state: .ok, since: answered, answered: answered, rhythm: .every(.seconds(60)))
-            try await relay(
-                hello + ControlLine.stats(time: wall.now, asOf: 42, endpoints: [], sources: [source]))
-            #expect(try await Self.states(store).map(\.answered) == [answered])
-            // It is late at once, not only after another ten minutes.
-            let timeliness = await store.source(behind: await store.walk)?.0.timeliness
-            #expect(
-                timeliness == .late(silence: .seconds(600), expected: .seconds(60)), "\(String(describing: timeliness))"
-            )
-            try await relay(line(41, second: 10, data) + line(42, second: 10, latency))
-            #expect(try await Self.states(store).map(\.answered) == [answered])
-            // The second time on the way of plain lines.
-            for sequence in stride(from: 43, to: 47, by: 2) {
-                try await relay(line(sequence, second: 11, data) + line(sequence + 1, second: sequence - 10, latency))
-                let now = StoreHarness.start + .seconds(sequence - 30)
-                #expect(try await Self.states(store).map(\.answered) == [now])
-            }
-            try await relay(line(47, second: 50, latency))
-            #expect(try await Self.states(store).map(\.answered) == [StoreHarness.start + .seconds(15)])
         }
     }
 }

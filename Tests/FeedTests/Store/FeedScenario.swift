@@ -10,10 +10,8 @@ struct FeedScenario {
         var events = 0
         var counts = StoreCounts()
         var windowLines = 0
-        var revisions = 0
         var steps = 0
         var trends = 0
-        var corrections = 0
         var registrations = 0
         /// Words of a row, and words that came late.
         var rows = 0
@@ -67,9 +65,7 @@ struct FeedScenario {
         report.mismatch = report.mismatch.map { "\($0), seed \(seed), after \(report.events) events" }
         report.counts = state.counts
         report.windowLines = twin.windowLines
-        report.revisions = twin.revisions
         report.trends = twin.trends
-        report.corrections = twin.corrections
         (report.rows, report.lateWords) = (twin.rows, twin.lateWords)
         return report
     }

@@ -62,48 +62,6 @@ import Testing
         }
     }
 
-    @Test func shortLinesNeverTakeMoreThanAQuarter() {
-        for capacity in [1 << 16, 1 << 20] {
-            var state = Self.state(capacity)
-            let source = state.register(SourceDescription(name: "s"), at: wall)
-            var batch = EventBatch()
-            for number in 0..<60_000 { batch.add(time: wall, source: source, value: Double(number)) }
-            var next = 0
-            var slices = 0
-            while next < batch.count {
-                let before = state.log.totalCost
-                next = state.publish(batch, from: next, atMost: state.slice, at: Moment(wall: wall, now: now))
-                slices += 1
-                #expect(state.log.totalCost - before <= capacity / 4)
-            }
-            #expect(slices > 60_000 * 100 / capacity && state.counts.data == 60_000)
-        }
-    }
-
-    /// Late events say their windows again, which are lines as well.
-    @Test func revisionsAreCounted() {
-        let capacity = 1 << 18
-        var state = Self.state(capacity)
-        let source = state.register(SourceDescription(name: "s"), at: wall)
-        var batch = EventBatch()
-        for number in 0..<2_000 {
-            let key = Bytes("k\(number)".utf8)
-            batch.add(Event(time: wall, source: source, body: .data(Datum(key: key, value: 1))))
-        }
-        state.publish(batch, at: Moment(wall: wall, now: now))
-        state.advance(at: Moment(wall: wall + .seconds(20), now: now))
-        var next = 0
-        var slices = 0
-        while next < batch.count {
-            let before = state.log.totalCost
-            next = state.publish(
-                batch, from: next, atMost: state.slice, at: Moment(wall: wall + .seconds(20), now: now))
-            slices += 1
-            #expect(state.log.totalCost - before <= capacity * 3 / 8)
-        }
-        #expect(slices > 10)
-    }
-
     @Test func windowsOfManySeriesCloseASliceAtATime() throws {
         let capacity = 1 << 20
         var state = Self.state(capacity)
@@ -130,23 +88,6 @@ import Testing
         // And once only.
         state.advance(at: Moment(wall: later, now: now))
         #expect(state.log.nextSequence - first == count)
-    }
-
-    /// The clock is stepped back in the middle of it: windows of all series are looked at, those before the place too.
-    @Test func whatAStepBackClosesIsClosedInSlicesAsWell() {
-        var state = Self.state(1 << 16)
-        let source = state.register(SourceDescription(name: "s"), at: wall)
-        var batch = EventBatch()
-        for number in 0..<500 {
-            batch.add(Event(time: wall, source: source, body: .data(Datum(key: Bytes("\(number)".utf8), value: 1))))
-        }
-        state.publish(batch, at: Moment(wall: wall, now: now))
-        let first = state.log.nextSequence
-        #expect(state.notice(wall: wall + .seconds(20)) == true)
-        #expect(state.closeWindows(atMost: 1, at: Moment(wall: wall + .seconds(20), now: now)) == true)
-        #expect(state.notice(wall: wall + .seconds(15)) == true)
-        while state.closeWindows(atMost: 1, at: Moment(wall: wall + .seconds(15), now: now)) {}
-        #expect(state.log.nextSequence - first == 500)
     }
 
     @Test func aBatchIsFullByItsBytesOrItsEvents() {

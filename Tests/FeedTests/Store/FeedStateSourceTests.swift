@@ -77,21 +77,6 @@ import Testing
         #expect(state.tables.statuses.map(\.valuePointer) == [nil, nil])
     }
 
-    @Test func aLineThatIsNoLongerWantedFixesNothing() throws {
-        var limits = FeedState.Limits()
-        limits.data = 1
-        var state = FeedState(limits: limits)
-        let source = state.register(SourceDescription(name: "a"), at: wall)
-        var batch = EventBatch()
-        for pointer in [nil, "/x"] as [String?] {
-            batch.add(Event(time: wall, source: source, body: .data(Datum(value: 1))))
-            if let pointer { batch.setValuePointer(pointer) }
-        }
-        state.publish(batch, at: Moment(wall: wall, now: now))
-        #expect(try decoded(state).count == 1 && state.tables.newestReport == 0)
-        #expect(state.tables.statuses.map(\.valuePointer) == [nil])
-    }
-
     // MARK: Registering
 
     @Test func aKnownNameIsTheSameSourceWithItsHistory() throws {
@@ -110,19 +95,18 @@ import Testing
         publish(3, key: "Delhi", to: &state, from: second, at: 13)
         publish(nil, key: "Delhi", to: &state, from: second, at: 13)
         publish(-4, to: &state, from: second, at: 13)
-        publish(5, key: "Delhi", to: &state, from: second, at: 3, clock: 14)
         state.advance(at: Moment(wall: wall + .seconds(20), now: now))
         let lines = try decoded(state)
         #expect(
             lines.filter { if case .data = $0.body { true } else { false } }.map(\.type)
-                == ["old", "old", "new", "new", "new", "new"])
+                == ["old", "old", "new", "new", "new"])
         let windows = try windows(state)
         #expect(state.counts.series == 2)
-        // The window before goes on, and is read by the new bands.
-        #expect(windows.map(\.series) == ["aqi/Delhi", "aqi", "aqi/Delhi", "aqi/Delhi", "aqi"])
-        #expect(windows.map(\.revision) == [0, 0, 1, 0, 0] && windows.map(\.count) == [1, 1, 2, 1, 1])
-        #expect(windows.map(\.band) == [nil, nil, "b1", "b1", "b0"])
-        #expect(windows.map(\.trend) == [nil, nil, nil, nil, "deteriorating"])
+        // The windows from before are read by the new bands.
+        #expect(windows.map(\.series) == ["aqi/Delhi", "aqi", "aqi/Delhi", "aqi"])
+        #expect(windows.map(\.count) == [1, 1, 1, 1])
+        #expect(windows.map(\.band) == [nil, nil, "b1", "b0"])
+        #expect(windows.map(\.trend) == [nil, nil, nil, "deteriorating"])
     }
 
     @Test func aRetiredSourceIsNotListedAndItsWindowsClose() throws {
@@ -204,7 +188,7 @@ import Testing
         #expect(state.complete(from: 0, atMost: .max, at: Moment(wall: wall + .seconds(4), now: now)) == nil)
         let windows = try windows(state)
         #expect(windows.map(\.series) == (0..<5).map { "fact/k\($0)" })
-        #expect(windows.map(\.last) == [0, 1, 2, 3, 9] && windows.allSatisfy { $0.revision == 0 })
+        #expect(windows.map(\.last) == [0, 1, 2, 3, 9])
         state.advance(at: Moment(wall: wall + .seconds(10), now: now))
         #expect(try self.windows(state).count == 5)
     }
@@ -226,26 +210,6 @@ import Testing
         #expect(windows.map(\.band) == ["b0", "b0", "b1", "b2", "b1", "b0", "b0", "b2"])
         let (up, down) = higherIsBetter ? ("improving", "deteriorating") : ("deteriorating", "improving")
         #expect(windows.map(\.trend) == [nil, nil, up, up, down, down, nil, nil])
-    }
-
-    @Test func aLateEventCorrectsTheNextWindowsTrend() throws {
-        var state = FeedState()
-        let source = state.register(
-            SourceDescription(name: "aqi", bands: Self.scale(higherIsBetter: false, 10)), at: wall)
-        publish(1, to: &state, from: source, at: 0)
-        publish(20, to: &state, from: source, at: 20)
-        publish(30, to: &state, from: source, at: 30)
-        state.advance(at: Moment(wall: wall + .seconds(45), now: now))
-        #expect(try windows(state).map(\.trend) == [nil, "deteriorating", nil])
-        // A window between the two takes the change upon itself.
-        publish(15, to: &state, from: source, at: 12, clock: 46)
-        var windows = try windows(state).dropFirst(3)
-        #expect(windows.map(\.start) == [wall + .seconds(10), wall + .seconds(20)])
-        #expect(windows.map(\.trend) == ["deteriorating", nil] && windows.map(\.revision) == [0, 1])
-        // One that leaves its window's last value alone corrects nothing.
-        publish(3, to: &state, from: source, at: 11, clock: 47)
-        windows = try self.windows(state).dropFirst(5)
-        #expect(windows.map(\.trend) == ["deteriorating"] && windows.map(\.revision) == [1])
     }
 
     @Test func onlyDataHasBands() throws {

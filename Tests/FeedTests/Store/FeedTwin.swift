@@ -30,10 +30,6 @@ struct FeedTwin {
 
     private struct Held {
         var values: [Value] = []
-        var lines = 0
-        var changed = true
-        /// What its newest line says.
-        var trend = ""
 
         var last: Value {
             values.sorted { ($0.time, $0.sequence) < ($1.time, $1.sequence) }[values.count - 1]
@@ -46,6 +42,8 @@ struct FeedTwin {
         let place: Int
         let hasBands: Bool
         var windows: [Int64: Held] = [:]
+        /// The newest window with a line.
+        var emitted = Int64.min
     }
 
     private let width: Int64
@@ -53,7 +51,9 @@ struct FeedTwin {
     private let limits: FeedState.Limits
     private(set) var sources: [Source] = []
     private var series: [Series] = []
-    private var revised: [Int] = []
+    /// When windows end next, and when some ended last.
+    private var boundary = Int64.min
+    private var lastEnd = Int64.min
     private(set) var counts = StoreCounts()
     /// Answers and errors.
     private(set) var endpoints: [String: (answers: Int, errors: Int)] = [:]
@@ -61,14 +61,11 @@ struct FeedTwin {
     private(set) var lines: [String] = []
     private var hasReportedRefusal = false
     private(set) var windowLines = 0
-    private(set) var revisions = 0
     private(set) var trends = 0
     /// The events of each series that were no older than those before, from the first word on.
     private var words: [String: [(time: Timestamp, word: String?)]] = [:]
     private(set) var rows = 0
     private(set) var lateWords = 0
-    /// Lines that are there only for the trend.
-    private(set) var corrections = 0
 
     init(limits: FeedState.Limits) {
         self.limits = limits
@@ -98,8 +95,6 @@ struct FeedTwin {
     mutating func publish(_ events: [Event], wall: Timestamp) {
         advance(wall: wall)
         for event in events { publish(event, wall) }
-        for index in revised { flush(index, wall) }
-        revised = []
         if counts.refusedSeries > 0, !hasReportedRefusal {
             hasReportedRefusal = true
             let message = "more than \(limits.series) series: events of further ones still flow, but have no windows"
@@ -113,6 +108,8 @@ struct FeedTwin {
     }
 
     mutating func advance(wall: Timestamp) {
+        guard wall.microseconds >= boundary || wall.microseconds < lastEnd else { return }
+        (boundary, lastEnd) = ((window(of: wall.microseconds) + 1) * width, wall.microseconds)
         for index in series.indices { flush(index, wall) }
     }
 
@@ -232,14 +229,12 @@ struct FeedTwin {
 
     private mutating func record(_ value: Double, in place: Int, _ time: Timestamp, _ wall: Timestamp) {
         let index = window(of: time.microseconds)
-        if (index + 1) * width <= wall.microseconds - history {
+        if (index + 1) * width <= wall.microseconds - history || index <= series[place].emitted {
             counts.late += 1
             return
         }
         series[place].windows[index, default: Held()].values.append(
             Value(value: value, time: time.microseconds, sequence: lines.count + 1))
-        series[place].windows[index]?.changed = true
-        if (index + 1) * width <= wall.microseconds, !revised.contains(place) { revised.append(place) }
     }
 
     private mutating func flush(_ place: Int, _ wall: Timestamp) {
@@ -248,8 +243,10 @@ struct FeedTwin {
         let gone = series[place].windows.keys.filter {
             ($0 + 1) * width <= wall.microseconds - history || $0 * width > wall.microseconds + width
         }
+        let emitted = series[place].emitted
         for index in gone.sorted() { emit(index, place, wall) }
         for index in gone { series[place].windows[index] = nil }
+        series[place].emitted = min(emitted, window(of: wall.microseconds + width))
     }
 
     private func bands(_ place: Int) -> BandScale? {
@@ -272,18 +269,7 @@ struct FeedTwin {
     }
 
     private mutating func emit(_ index: Int64, _ place: Int, _ wall: Timestamp) {
-        guard let window = series[place].windows[index], window.changed else { return }
-        write(index, place, wall)
-        guard bands(place) != nil, let next = series[place].windows.keys.filter({ $0 > index }).min(),
-            let successor = series[place].windows[next], !successor.changed,
-            successor.trend != trend(next, place, wall)
-        else { return }
-        corrections += 1
-        write(next, place, wall)
-    }
-
-    private mutating func write(_ index: Int64, _ place: Int, _ wall: Timestamp) {
-        guard let window = series[place].windows[index] else { return }
+        guard let window = series[place].windows[index], index > series[place].emitted else { return }
         let trend = trend(index, place, wall)
         if !trend.isEmpty { trends += 1 }
         let values = window.values
@@ -291,7 +277,6 @@ struct FeedTwin {
         let all = values.map(\.value)
         let mean = min(max(all.reduce(0, +) / Double(all.count), all.min() ?? 0), all.max() ?? 0)
         windowLines += 1
-        if window.lines > 0 { revisions += 1 }
         var text = #""type":"window","source":"\#(series[place].source)","series":\#(Self.quoted(series[place].name))"#
         text += ",\"start\":" + Self.stamp(Timestamp(microseconds: index * width))
         text += ",\"seconds\":\(Self.number(Double(width) / 1_000_000)),\"last\":\(Self.number(last.value))"
@@ -301,11 +286,8 @@ struct FeedTwin {
             text += ",\"band\":" + Self.quoted(scale.bands[Self.band(last.value, scale)].name)
         }
         if !trend.isEmpty { text += ",\"trend\":\"\(trend)\"" }
-        if window.lines > 0 { text += ",\"revision\":\(window.lines)" }
         add(wall, text)
-        series[place].windows[index]?.lines += 1
-        series[place].windows[index]?.changed = false
-        series[place].windows[index]?.trend = trend
+        series[place].emitted = index
     }
 
     private mutating func add(_ time: Timestamp, _ rest: String) {

@@ -151,96 +151,6 @@ import Testing
         }
     }
 
-    /// What is gone makes room, so that nothing else is dropped.
-    @Test func keysThatChangeWithEachAnswerPushNothingOut() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness.withSmallLog(on: loop) { $0.keptCapacity = 10_000 }
-            let text = String(repeating: "t", count: 100)
-            try await harness.store.whileRunning {
-                for round in 0..<20 {
-                    let events = (0..<10).flatMap { number in
-                        [(1.0, nil), (nil, text)].map { value, text in
-                            Self.event(
-                                harness.source, "\(round) \(number)", value: value, text: text, at: harness.wall.now)
-                        }
-                    }
-                    await harness.store.answer(events, of: harness.source)
-                    try await loop.sleep(for: .seconds(600))
-                }
-            }
-            #expect(await Self.late(harness).kept.count == 20)
-            #expect(await harness.store.counts.keptDropped == 0)
-        }
-    }
-
-    @Test func aLineOfAStreamIsKeptForADay() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness.withSmallLog(on: loop)
-            await harness.publish()
-            try await harness.store.whileRunning {
-                try await loop.sleep(for: .seconds(86_399))
-                #expect(await Self.late(harness).kept.count == 1)
-                try await loop.sleep(for: .seconds(2))
-                #expect(await Self.late(harness).kept.isEmpty)
-            }
-        }
-    }
-
-    @Test func aLineIsKeptForAsLongAsItsSourceSays() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness.withSmallLog(on: loop)
-            try await harness.store.whileRunning {
-                let store = harness.store
-                func keep(_ time: Duration?) async {
-                    _ = await store.register(SourceDescription(name: "fact", type: "fact", keep: time))
-                }
-                func answer(_ keys: String...) async throws {
-                    await store.answer(
-                        keys.map { Self.event(harness.source, $0, value: 1, at: harness.wall.now) }, of: harness.source)
-                }
-                /// The keys after some time in which the log lets go of all lines; those of `/metrics` have to be the same.
-                func keys(after time: Duration) async throws -> [String] {
-                    try await loop.sleep(for: time)
-                    let late = await Self.late(harness)
-                    let keys = (late.kept + late.lines).compactMap { line -> String? in
-                        guard case .data(let data) = line.body, line.source == "fact" else { return nil }
-                        return data.series
-                    }
-                    var (walk, series): (FeedWalk, [String]) = (await store.walk, [])
-                    while let (found, next) = await store.series(behind: walk) {
-                        if found.kind == .data, let key = found.key {
-                            series.append("fact/" + String(decoding: key, as: UTF8.self))
-                        }
-                        walk = next
-                    }
-                    #expect(series.sorted() == keys.sorted())
-                    return keys
-                }
-                await keep(.seconds(3_600))
-                try await answer("b", "a")
-                #expect(try await keys(after: .seconds(3_599)) == ["fact/b", "fact/a"])
-                #expect(try await keys(after: .seconds(2)) == [])
-                try await answer("b", "a")
-                // A reload says otherwise, in either direction.
-                await keep(.seconds(60))
-                #expect(try await keys(after: .seconds(200)) == [])
-                await keep(.seconds(30 * 86_400))
-                #expect(try await keys(after: .seconds(86_400)) == ["fact/b", "fact/a"])
-                // What the log has is there in any case.
-                await keep(.seconds(1))
-                try await answer("c", "a")
-                #expect(try await keys(after: .seconds(60)) == ["fact/c", "fact/a"])
-                #expect(try await keys(after: .seconds(600)) == [])
-                await keep(nil)
-                #expect(try await keys(after: .seconds(2 * 86_400)) == ["fact/c", "fact/a"])
-                // What is gone is not kept, whatever the source says.
-                await keep(.seconds(30 * 86_400))
-                try await answer("a")
-                #expect(try await keys(after: .seconds(600)) == ["fact/a"])
-            }
-        }
-    }
-
     @Test func aLineGoesWithItsSource() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness.withSmallLog(on: loop)
@@ -306,8 +216,7 @@ import Testing
             }
             #expect(await keys() == ["fact/a", "fact/b", "fact/v"])
             #expect(await !harness.store.hasEvents)
-            var walk = await harness.store.walk
-            #expect(await harness.store.nextSeries(&walk, at: harness.store.feedTime)?.value == 5)
+            #expect(await harness.store.series.first?.value == 5)
             try await answer("a", "v")
             #expect(await keys() == ["fact/a", "fact/v", "fact/v"])
             // What comes late of an earlier run is no newer than a complete answer without it.
@@ -321,85 +230,6 @@ import Testing
             var said = Transcript()
             while let delivery = await harness.store.dequeue(for: reader) { said.add(delivery, at: loop.clock.now) }
             #expect(said.gone == [["late"]])
-        }
-    }
-
-    /// A journal has neither windows nor lines without a number.
-    @Test func whoComesFromAJournalGetsWhatThatLacks() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness.withSmallLog(on: loop)
-            _ = await harness.store.register(SourceDescription(name: "fact", rhythm: .every(.seconds(600))))
-            await harness.publish(3)
-            await harness.store.restore([try Self.earlier(Self.text("a"), at: harness.wall.now)])
-            try await harness.store.whileRunning { try await loop.sleep(for: .seconds(1_300)) }
-            let next = await harness.store.nextSequence
-            func got(asked: LineID?) async -> Transcript {
-                let (reader, _) = await harness.store.open(nil)
-                await harness.store.sendAway(reader)
-                _ = await harness.store.move(
-                    reader, to: .at(LineID("r1", next), asked: asked), isFiltered: false, keptAfter: next - 1)
-                var transcript = Transcript()
-                while let delivery = await harness.store.dequeue(for: reader) {
-                    transcript.add(delivery, at: loop.clock.now)
-                }
-                await harness.store.close(reader)
-                return transcript
-            }
-            for asked in [LineID("r0", 100), LineID("r1", 3)] {
-                let transcript = await got(asked: asked)
-                #expect(transcript.kept.count == 1, "\(asked)")
-                // Windows of lines that it has are computed from these.
-                #expect(transcript.keptWindows["fact"]?.count == (asked.run == "r0" ? 1 : nil), "\(asked)")
-            }
-            // It had that line already.
-            #expect(await got(asked: LineID("r1", 4)).kept.isEmpty)
-            #expect(await got(asked: nil).keptWindows.isEmpty)
-        }
-    }
-
-    /// More than is made for a reader at once.
-    @Test func manyLinesOfAnEarlierRunComeOnceEach() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness.withSmallLog(on: loop)
-            let text = String(repeating: "t", count: 1_000)
-            await harness.store.restore(
-                try (0..<200).map { number in
-                    let member = #""type":"fact","source":"fact","series":"fact/\#(number)","text":"\#(text)""#
-                    return try Self.earlier(member, at: harness.wall.now)
-                })
-            let series = await Self.late(harness).kept.map {
-                if case .data(let data) = $0.body { data.series } else { "" }
-            }
-            #expect(series == (0..<200).map { "fact/\($0)" })
-        }
-    }
-
-    @Test func aSourceThatIsPolledDailyIsKnownAfterDays() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness.withSmallLog(on: loop)
-            _ = await harness.store.register(SourceDescription(name: "fact", rhythm: .every(.seconds(86_400))))
-            _ = await harness.store.register(SourceDescription(name: "kept", keep: .seconds(30 * 86_400)))
-            #expect(await harness.store.lookback == .seconds(30 * 86_400))
-            await harness.store.restore([
-                try Self.earlier(Self.text("a"), at: harness.wall.now - .seconds(200_000)),
-                try Self.earlier(Self.text("b", "kept"), at: harness.wall.now - .seconds(2_000_000)),
-            ])
-            #expect(await Self.late(harness).kept.count == 2)
-        }
-    }
-
-    @Test func aLineOfAnEarlierRunIsNoNewsForASeriesThatHasAnswered() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness.withSmallLog(on: loop)
-            let old = harness.wall.now - .seconds(5)
-            await harness.store.publish([Self.event(harness.source, "a", text: "new", at: harness.wall.now)])
-            // Its own event may be newer.
-            await harness.store.restore([
-                try Self.earlier(Self.text("a"), at: old),
-                try Self.earlier(Self.text("a"), at: harness.wall.now + .seconds(5)),
-            ])
-            let late = await Self.late(harness)
-            #expect(late.kept.isEmpty && late.numbers == [1])
         }
     }
 
@@ -434,18 +264,10 @@ import Testing
             // The newest value is none of theirs; it is the same whatever comes first.
             let value = #""type":"fact","source":"fact","series":"fact","value":9"#
             await harness.store.restore([try Self.earlier(value, at: harness.wall.now)])
-            var walk = await harness.store.walk
-            #expect(await harness.store.nextSeries(&walk, at: harness.store.feedTime)?.value == 9)
+            #expect(await harness.store.series.first?.value == 9)
             var transcript = Transcript()
             while let delivery = await harness.store.dequeue(for: live) { transcript.add(delivery, at: loop.clock.now) }
             #expect(transcript.keptWindows["fact"]?.map(\.last) == [1, 2])
-            // A late event: the window line counts the values of this run.
-            let late = Event(
-                time: Timestamp(seconds: Int64(end) - 1), source: harness.source, body: .data(Datum(value: 7)))
-            await harness.store.publish([late])
-            let windows = await Self.late(harness).windows
-            #expect(windows.map(\.last) == [7] && windows[0].count == 1 && windows[0].revision == 0)
-            #expect(await Self.late(harness).keptWindows["fact"]?.map(\.last) == [1, 7])
         }
     }
 
@@ -465,53 +287,6 @@ import Testing
             // Series with values have their own limit.
             await harness.publish()
             #expect(await harness.store.counts.series == 1)
-        }
-    }
-
-    /// Values that a source no longer has make room for others.
-    @Test func valuesThatAreGoneMakeRoom() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness.withSmallLog(on: loop) { $0.series = 1_000 }
-            let store = harness.store
-            let other = await store.register(SourceDescription(name: "other"))
-            try await store.whileRunning {
-                for round in 0..<10 {
-                    let events = (0..<999).map {
-                        Self.event(harness.source, "\(round)/\($0)", value: 1, at: harness.wall.now)
-                    }
-                    await store.answer(
-                        events + [Self.event(other, nil, value: 2, at: harness.wall.now)], of: harness.source)
-                    let refused = await store.counts.refusedSeries
-                    // Each second answer finds room, as the one before is there until it is complete.
-                    #expect(refused == (round + 1) / 2 * 999)
-                    try await loop.sleep(for: .seconds(60))
-                }
-                let newest = await Self.newest(Self.late(harness).lines)
-                let refused = await store.counts.refusedSeries
-                await store.publish([Self.event(harness.source, "new", value: 1, at: harness.wall.now)])
-                #expect(await store.counts.refusedSeries == refused, "\(newest.count)")
-                try await loop.sleep(for: .seconds(20))
-                #expect(await Self.late(harness).windows.contains { $0.series == "fact/new" })
-                #expect(await Self.late(harness).windows.contains { $0.series == "other" })
-            }
-        }
-    }
-
-    /// Texts whose kept lines are gone make room first.
-    @Test func textsWithoutALineMakeRoomFirst() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness.withSmallLog(on: loop) { ($0.series, $0.keptCapacity) = (1_000, 100_000) }
-            for round in 0..<20 {
-                let text = String(repeating: "t", count: 1_000)
-                let events = (0..<300).map {
-                    Self.event(harness.source, "\(round)/\($0)", text: text, at: harness.wall.now)
-                }
-                await harness.store.publish(events)
-                // Those of the newest round are there as far as there is room, at most an eighth of them gone.
-                let late = await Self.late(harness)
-                let newest = Self.newest(late.kept + late.lines)
-                #expect(newest.keys.count { $0.hasPrefix("fact/\(round)/") } >= 90, "round \(round)")
-            }
         }
     }
 
@@ -576,76 +351,6 @@ import Testing
         return kept
     }
 
-    /// What `--once` waits for.
-    @Test func aRelayKnowsWhenItHasTheKeptLines() async throws {
-        try await withLoop(virtual: true) { loop in
-            let store = Self.relay(on: loop)
-            await store.relay([try Self.hello("r", 100, kept: 20), try Self.stats(), try Self.text(10, "a", run: "r")])
-            #expect(await !store.areAgentsReplayed)
-            // One that it does not take counts as well.
-            await store.relay([try Self.framed(20, #""type":"x","source":"x","series":"x""#, run: "r")])
-            #expect(await store.areAgentsReplayed)
-            #expect(await store.hasEvents)
-            #expect(await store.counts.data == 0)
-            // It may have got a newer line by then.
-            await store.relay([try Self.hello("q", 100, kept: 20)])
-            #expect(await !store.areAgentsReplayed)
-            await store.relay([try Self.stats(), try Self.memory(100)])
-            #expect(await store.areAgentsReplayed)
-            #expect(await !store.hasEvents)
-            // An older agent does not say.
-            await store.relay([try Self.hello("p", 100)])
-            #expect(await store.areAgentsReplayed)
-        }
-    }
-
-    @Test func aSeriesWhoseOnlyLineWasKeptGetsANewerOne() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness.withSmallLog(on: loop)
-            try await harness.store.whileRunning {
-                for round in 0..<3 {
-                    let before = await harness.store.nextSequence
-                    await harness.publish()
-                    let now = await Self.late(harness)
-                    #expect(now.kept.isEmpty && now.numbers == [before], "round \(round)")
-                    try await loop.sleep(for: .seconds(300))
-                    #expect(await Self.late(harness).kept.compactMap(\.seq) == [before], "round \(round)")
-                }
-            }
-        }
-    }
-
-    /// Numbers of one run say nothing of the lines of another.
-    @Test func whoKnowsAnotherRunGetsAllKeptLines() async throws {
-        try await withLoop(virtual: true) { loop in
-            let store = Self.relay(on: loop)
-            let (waiting, _) = await store.open(nil, keptAfter: 0)
-            _ = await store.move(waiting, to: .after(1_500, run: "old"), isFiltered: false, keptAfter: 1_500)
-            await store.relay([try Self.hello("r", 100), try Self.stats(), try Self.text(10, "a", run: "r")])
-            let (other, _) = await store.open(nil, keptAfter: 0)
-            _ = await store.move(other, to: .after(1_500, run: "old"), isFiltered: false, keptAfter: 1_500)
-            let (none, _) = await store.open(nil, keptAfter: 0)
-            _ = await store.move(none, to: .after(1_500, run: "old"), isFiltered: false)
-            var kept: [Int] = []
-            for reader in [waiting, other, none] {
-                while let delivery = await store.dequeue(for: reader) {
-                    if case .kept(let lines) = delivery { kept.append(lines.split(separator: 0x0A).count) }
-                }
-            }
-            #expect(kept == [1, 1])
-        }
-    }
-
-    @Test func aRelayKnowsTheNewestMemoryLine() async throws {
-        try await withLoop(virtual: true) { loop in
-            let store = Self.relay(on: loop)
-            await store.relay([try Self.hello("r", 100), try Self.stats(), try Self.memory(10, run: "r")])
-            #expect(await Self.kept(store) == [10])
-            await store.relay([try Self.memory(100)])
-            #expect(await Self.kept(store).isEmpty)
-        }
-    }
-
     /// Of another run, repeated, out of order, of the future, of a source that is not listed, in mid-stream.
     @Test func whoResumesGetsNoKeptLineAgain() async throws {
         try await withLoop(virtual: true) { loop in
@@ -700,27 +405,6 @@ import Testing
         }
     }
 
-    /// Two lines fit; the older of them is of a series that stays.
-    @Test func theLineOfASeriesThatIsGoneLeavesItsRoomToOthers() async throws {
-        try await withLoop(virtual: true) { loop in
-            let store = Self.relay(on: loop) { $0.keptCapacity = 600 }
-            await store.relay([
-                try Self.hello("r", 100, kept: 20), try Self.stats(), try Self.text(10, "stays", run: "r"),
-                try Self.text(20, "goes", run: "r"),
-                try Self.framed(
-                    100, #""type":"progress","source":"s","done":1,"total":1,"page":1,"gone":["goes"]"#, run: nil),
-                try Self.text(101, "new"),
-            ])
-            // Puts line 101 out of the log.
-            let pad = String(repeating: "x", count: 1_000)
-            for number in 102...400 {
-                let members = #""type":"s","source":"s","series":"s/value","value":1,"text":"\#(pad)""#
-                await store.relay([try Self.framed(number, members, run: nil)])
-            }
-            #expect(await Self.kept(store) == [10, 101])
-        }
-    }
-
     @Test func aMillionKeptLinesOfAnAgentTakeNoMoreThanTheirRoom() async throws {
         try await withLoop(virtual: true) { loop in
             let store = Self.relay(on: loop) { ($0.series, $0.keptCapacity) = (1_000, 100_000) }
@@ -730,57 +414,6 @@ import Testing
             }
             let kept = await Self.kept(store)
             #expect(kept == kept.sorted() && (100...1_000).contains(kept.count))
-        }
-    }
-
-    /// Lines whose names are known by the index of a series that has made room.
-    @Test func aRelayedTextThatComesAgainIsASeriesOfItsOwn() async throws {
-        try await withLoop(virtual: true) { loop in
-            let store = Self.relay(on: loop) { ($0.series, $0.logCapacity) = (100, 1 << 20) }
-            await store.relay([try Self.hello("r", 1), try Self.stats()])
-            var lines = try (1...150).map { Array(try Self.text($0, "k\($0)").bytes) }
-            lines.append(Array(try Self.text(151, "k1").bytes))
-            lines.append(Array(try Self.text(152, "k150").bytes))
-            await store.relayPlain(lines)
-            let (reader, _) = await store.open(nil, from: .newest, keptAfter: 0)
-            guard case .kept(let kept)? = await store.dequeue(for: reader) else {
-                Issue.record("no kept lines")
-                return
-            }
-            let numbers = try kept.split(separator: 0x0A).compactMap { line in
-                if case .kept(let one) = try LineDecoder.decode(line).body { one.line.seq } else { nil }
-            }
-            #expect(numbers == Array(61...149) + [151, 152])
-        }
-    }
-
-    @Test func aLineThatIsTooDeepForAnotherComesWithoutData() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness.withSmallLog(on: loop)
-            let deep = String(repeating: "[", count: 28) + String(repeating: "]", count: 28)
-            let deeper = "[\(deep)]"
-            await harness.store.publish([
-                Self.event(harness.source, "deep", value: 1, data: deep, at: harness.wall.now),
-                Self.event(harness.source, "deeper", value: 1, text: "t", data: deeper, at: harness.wall.now),
-            ])
-            try await harness.store.whileRunning { try await loop.sleep(for: .seconds(200)) }
-            let bodies = await Self.late(harness).kept.compactMap {
-                if case .data(let data) = $0.body { data } else { nil }
-            }
-            #expect(bodies.map { $0.data.map { String(decoding: $0, as: UTF8.self) } } == [deep, nil])
-            #expect(bodies.map(\.truncated) == [false, true] && bodies.map(\.text) == [nil, "t"])
-        }
-    }
-}
-
-extension EventStore {
-    /// Relays lines as a recording's, without decoding those whose names are known.
-    fileprivate func relayPlain(_ lines: [[UInt8]]) {
-        for line in lines {
-            line.withUnsafeBufferPointer { bytes in
-                var next = PlainLine(bytes).map { RecordedLine.plain($0, bytes) }
-                relay({ next.take() }, refuse: { Issue.record("\($0)") })
-            }
         }
     }
 }

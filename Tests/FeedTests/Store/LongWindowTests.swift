@@ -20,17 +20,6 @@ import Testing
         #expect(span.width == .seconds(width) && span.history == .seconds(kept))
     }
 
-    @Test(
-        arguments: [
-            ([], 120, 120), ([.stream, .once], 120, 120), ([.every(.seconds(10))], 120, 120),
-            ([.every(.seconds(10)), .every(.seconds(600)), .every(.seconds(60))], 120, 1_800),
-            ([.every(.seconds(28_801))], 120, 86_400), ([.every(.seconds(31_556_952_000))], 120, 86_400),
-            ([.stream], 604_800, 86_400),
-        ] as [([Rhythm], Int, Int)])
-    func theStateIsLookedForInThreePeriodsAtMostADay(_ rhythms: [Rhythm], _ history: Int, _ time: Int) {
-        #expect(WindowSpan.lookback(for: rhythms, history: .seconds(history)) == .seconds(time))
-    }
-
     private static func late(_ store: EventStore, from start: ReaderStart = .oldest, keptAfter: Int? = 0) async
         -> Transcript
     {
@@ -122,60 +111,6 @@ import Testing
         WindowTwin(width: .seconds(period), history: .seconds(12 * period))
     }
 
-    @Test func whoResumesGetsWindowsOnlyIfTheLogHasForgottenSome() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
-            let store = harness.store
-            let room = await store.register(SourceDescription(name: "room", rhythm: .every(.seconds(60))))
-            try await store.whileRunning {
-                for value in 1...10 {
-                    await store.publish([
-                        Event(time: harness.wall.now, source: room, body: .data(Datum(value: Double(value))))
-                    ])
-                    await harness.publish(5, text: 4_000)
-                    try await loop.sleep(for: .seconds(60))
-                }
-                let (first, next) = (try #require(await Self.late(store).numbers.first), await store.nextSequence)
-                #expect(first > 2)
-                #expect(await Self.late(store).keptWindows["room"]?.count == 10)
-                #expect(await Self.late(store, keptAfter: nil).keptWindows.isEmpty)
-                #expect(await Self.late(store, from: .after(next - 1), keptAfter: next - 1).keptWindows.isEmpty)
-                #expect(await Self.late(store, from: .after(first - 1), keptAfter: first - 1).keptWindows.isEmpty)
-                #expect(
-                    await Self.late(store, from: .after(first - 2), keptAfter: first - 2).keptWindows["room"] != nil)
-                // Lines of the log only from now on, but what is kept.
-                #expect(await Self.late(store, from: .newest, keptAfter: 0).keptWindows["room"] != nil)
-            }
-        }
-    }
-
-    /// More than are made at once.
-    @Test func ofManySeriesAllWindowsCome() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness(on: loop)
-            let store = harness.store
-            let room = await Self.register(every: 60, in: store)
-            try await store.whileRunning {
-                for _ in 0..<12 {
-                    let now = harness.wall.now
-                    await store.publish(
-                        (0..<400).map { key in
-                            Event(
-                                time: now, source: room,
-                                body: .data(Datum(key: Bytes("\(key)".utf8), value: Double(key))))
-                        })
-                    try await loop.sleep(for: .seconds(60))
-                }
-                let late = await Self.late(store)
-                #expect(late.keptWindows.count == 400 && late.fault == nil)
-                #expect(
-                    late.keptWindows.allSatisfy {
-                        $0.value.allSatisfy { [key = $0.key] in "room/\(Int($0.last))" == key }
-                    })
-            }
-        }
-    }
-
     @Test func aSourceWithAnotherPeriodBeginsAnew() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
@@ -190,8 +125,7 @@ import Testing
                     if case .window(let window) = line.body { window.width } else { nil }
                 }
                 #expect(widths == [.seconds(600)])
-                var walk = await store.walk
-                #expect(await store.nextSeries(&walk, at: store.feedTime)?.value == 7)
+                #expect(await store.series.first?.value == 7)
                 try await loop.sleep(for: .seconds(1_200))
                 #expect(await Self.late(store).keptWindows.isEmpty)
             }
@@ -236,53 +170,6 @@ import Testing
             limits: FeedState.Limits(), isRelay: true)
     }
 
-    @Test func aRelayPassesWindowsOnToEarlyAndLateReaders() async throws {
-        try await withLoop(virtual: true) { loop in
-            let store = Self.relay(on: loop)
-            let (early, _) = await store.open(nil, keptAfter: 0)
-            let (none, _) = await store.open(nil)
-            await store.relay(try Self.greeting())
-            // The last one has ended before the history begins.
-            await store.relay([try Self.windows("room", "room/a", [3, 1, 13])])
-            let first = await Self.read(early, of: store)
-            #expect(first.keptWindows["room/a"]?.map(\.last) == [3, 1])
-            // A kept value is in the windows already, if they are as new.
-            for (sequence, key) in [(60, "b"), (61, "c")] {
-                if key == "b" { await store.relay([try Self.windows("room", "room/b", [1])]) }
-                await store.relay([
-                    try Self.relayed(
-                        #"{"type":"kept","time":"\#(Self.time)","run":"r","line":{"seq":\#(sequence),"#
-                            + #""time":"2026-03-01T11:55:00.000000Z","type":"room","source":"room","#
-                            + #""series":"room/\#(key)","value":5}}"#)
-                ])
-            }
-            let both = await Self.late(store).keptWindows
-            #expect(both["room/b"]?.map(\.last) == [1] && both["room/c"]?.map(\.last) == [5])
-            await store.relay([
-                try Self.windows("room", "latency:room", [2]),
-                try Self.relayed(
-                    #"{"seq":100,"time":"\#(Self.time)","type":"room","source":"room","series":"room/a","value":8}"#),
-            ])
-            let second = await Self.read(early, of: store)
-            #expect(second.keptWindows["latency:room"]?.count == 1 && second.numbers == [100])
-            #expect(await Self.read(none, of: store).keptWindows.isEmpty)
-            let late = await Self.late(store)
-            #expect(
-                late.keptWindows["room/a"]?.map(\.start.microseconds)
-                    == [1, 3].reversed().map {
-                        (Self.noon - $0 * 600) * 1_000_000
-                    })
-            #expect(late.keptWindows["latency:room"]?.count == 1)
-            // Its own values make windows too.
-            await store.relay([
-                try Self.relayed(
-                    #"{"seq":101,"time":"2026-03-01T12:10:00.000000Z","type":"room","source":"room","series":"room/a","#
-                        + #""value":9}"#)
-            ])
-            #expect(await Self.late(store).keptWindows["room/a"]?.map(\.last) == [3, 1, 8])
-        }
-    }
-
     /// Values of a window with as many values as can be; another interval and no history in mid-stream.
     @Test func noNumbersOfAnAgentOverflow() async throws {
         try await withLoop(virtual: true) { loop in
@@ -313,27 +200,6 @@ import Testing
         }
     }
 
-    /// Windows of before make room for those that come.
-    @Test func aRelayThatWasAwayForLongTakesAllWindows() async throws {
-        try await withLoop(virtual: true) { loop in
-            let store = Self.relay(on: loop)
-            await store.relay(try Self.greeting())
-            await store.relay([try Self.windows("room", "room/a", Array(1...12))])
-            #expect(await Self.late(store).keptWindows["room/a"]?.count == 12)
-            for (hours, sequence) in [(3, 200), (6, 300)] as [(Int64, Int)] {
-                let now = Timestamp(seconds: Self.noon + hours * 3_600)
-                let time = PeerScript.time(now)
-                await store.relay([
-                    try Self.relayed(
-                        #"{"type":"hello","time":\#(time),"format":1,"run":"r","filtered":false,"interval_s":10,"#
-                            + #""history_s":120,"first_seq":\#(sequence),"next_seq":\#(sequence)}"#),
-                    try Self.windows("room", "room/a", (1...12).map { $0 - hours * 6 }),
-                ])
-                #expect(await Self.late(store).keptWindows["room/a"]?.count == 12, "\(hours)")
-            }
-        }
-    }
-
     @Test func windowsThatCannotBeAreNotPassedOn() async throws {
         try await withLoop(virtual: true) { loop in
             let store = Self.relay(on: loop)
@@ -344,8 +210,7 @@ import Testing
                 try Self.windows("room", "room/a", [1], run: "other"),
             ])
             #expect(await Self.late(store).keptWindows.isEmpty)
-            var walk = await store.walk
-            #expect(await store.nextSeries(&walk, at: store.feedTime)?.value == nil)
+            #expect(await store.series.isEmpty)
             // More than there can be, twice, of the future and of long ago.
             let many = Array((-60...59) as ClosedRange<Int64>)
             for _ in 0..<50 { await store.relay([try Self.windows("room", "room/a", many)]) }

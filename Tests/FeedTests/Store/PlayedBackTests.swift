@@ -142,19 +142,15 @@ import Testing
             var told = Told(
                 endpoints: await store.endpoints, memory: numbers.memory, agent: numbers.agent,
                 events: numbers.counts?.data, silence: numbers.attachment?.silence)
-            var walk = await store.walk
-            while let (found, next) = await store.series(behind: walk) {
+            for found in await store.series {
                 let key = found.key.map { "/" + String(decoding: $0, as: UTF8.self) } ?? ""
                 told.series.append(
-                    "\(found.kind.prefix)\(found.name)\(key) \(found.value) \(found.time.microseconds)")
-                walk = next
+                    "\(found.kind.prefix)\(found.source)\(key) \(found.value) \(found.time.microseconds)")
             }
-            walk = await store.walk
             let since = await store.sourceStates.map { $0.since?.microseconds }
-            while let (found, next) = await store.source(behind: walk) {
+            for found in await store.sources {
                 told.sources.append(
                     "\(found.name) \(found.state) \(found.timeliness) \(since[told.sources.count] ?? 0)")
-                walk = next
             }
             return (told, bytes)
         }
@@ -224,157 +220,8 @@ import Testing
 }
 
 extension PlayedBackTests {
-    private static func stats(
-        asOf: Int, _ sources: [String], endpoints: String = "", at milliseconds: Int = 0
-    ) -> String {
-        let sources = sources.map { "{\"source\":\($0)}" }.joined(separator: ",")
-        return "{\"type\":\"stats\",\"time\":\(time(milliseconds)),\"as_of\":\(asOf),"
-            + "\"endpoints\":[\(endpoints)],\"sources\":[\(sources)]}"
-    }
-
-    private static func line(_ seq: Int, at milliseconds: Int, _ rest: String) -> String {
-        "{\"seq\":\(seq),\"time\":\(time(milliseconds)),\(rest)}"
-    }
-
-    private static let memory = #""type":"memory","source":"s","rss_bytes":1,"peak_bytes":2,"private_bytes":3"#
-    private static let sample = #""type":"agent","source":"s","events":1,"readers":2,"loop_lag_ms":0.5,"cpu_ms":3"#
-    private static let ofAgent = #""agent":"web1","origin_run":"ra","origin_seq":1"#
-
-    /// What no feed of the other test has, or one of them seldom.
-    private static let rare: [(about: String, lines: [String])] = [
-        (
-            "stats from before a gap are too old",
-            [
-                hello, stats(asOf: 0, [#""s","state":"starting""#]),
-                "{\"type\":\"gap\",\"time\":\(time(100)),\"from\":1,\"to\":50,\"reason\":\"slow_reader\"}",
-                stats(asOf: 40, [#""s","state":"failing""#], at: 200),
-            ]
-        ),
-        (
-            "an agent's line does not set the clock back, whatever it says",
-            [
-                hello, stats(asOf: 0, [#""web1.s","state":"starting","every_s":1"#]),
-                line(1, at: 5_000, "\"type\":\"progress\",\"source\":\"web1.s\",\"done\":1,\(ofAgent)"),
-                line(2, at: 2_000, "\"type\":\"progress\",\"source\":\"web1.s\",\"done\":2,\(ofAgent)"),
-            ]
-        ),
-        (
-            "a source of the same state, of which no start is said, has the one it had",
-            [
-                hello, stats(asOf: 0, [#""s","state":"starting""#]),
-                line(1, at: 1_000, #""type":"progress","source":"s","done":1"#),
-                stats(asOf: 1, [#""s","state":"ok""#], at: 9_000),
-            ]
-        ),
-        (
-            "a summary of as many answers, but other errors, takes the place of what is known",
-            [
-                hello, stats(asOf: 0, [#""s","state":"starting""#]),
-                line(1, at: 0, "\"type\":\"latency\",\"source\":\"s\",\(answer)"),
-                stats(
-                    asOf: 1, [#""s","state":"ok""#],
-                    endpoints: #"{"endpoint":"GET http://a/b","source":"s","count":1,"errors":7,"last_ms":1,"#
-                        + #""mean_ms":1,"min_ms":1,"p50_ms":1,"p90_ms":1,"p95_ms":1,"p99_ms":1,"max_ms":1}"#),
-            ]
-        ),
-        (
-            "another run has sent neither memory nor counts",
-            [
-                hello, stats(asOf: 0, [#""s","state":"starting""#]), line(1, at: 0, memory), line(2, at: 0, sample),
-                hello.replacing("\"r1\"", with: "\"r2\""), stats(asOf: 0, [#""s","state":"starting""#]),
-            ]
-        ),
-        (
-            "the memory of a fleet's agent is not the fleet's own",
-            [
-                hello, stats(asOf: 0, [#""s","state":"starting""#, #""web1.s","state":"starting""#]),
-                line(1, at: 0, memory),
-                line(
-                    2, at: 0,
-                    #""type":"memory","source":"web1.s","rss_bytes":7,"peak_bytes":8,"private_bytes":9,"# + ofAgent),
-            ]
-        ),
-        (
-            "the counts of a fleet's agent are not the fleet's own",
-            [
-                hello, stats(asOf: 0, [#""s","state":"starting""#, #""web1.s","state":"starting""#]),
-                line(1, at: 0, sample),
-                line(
-                    2, at: 0,
-                    #""type":"agent","source":"web1.s","events":7,"readers":8,"loop_lag_ms":9,"cpu_ms":9,"# + ofAgent),
-            ]
-        ),
-        (
-            "a series has its newest value, however long the feed is",
-            [hello, stats(asOf: 0, [#""s","state":"starting""#])]
-                + (1...30).map {
-                    line($0, at: $0 * 120_000, "\"type\":\"t\",\"source\":\"s\",\"series\":\"s\",\"value\":\($0)")
-                }
-        ),
-    ]
-
-    @Test(arguments: rare.indices) func saysTheSameOfRareLinesToo(_ index: Int) async throws {
-        let (about, lines) = Self.rare[index]
-        let (told, _) = try await Self.told(lines, asking: 1)
-        #expect(try Self.folded(lines) == told, "\(about)")
-    }
-
-    /// The agent's clock may be ahead of the hub's.
-    @Test func nobodyWasHeardInTheFuture() async throws {
-        try await withLoop(virtual: true) { loop in
-            let wall = SteppedWallClock(following: loop.clock, startingAt: Timestamp(seconds: 1_600_000_000))
-            let store = EventStore(
-                on: loop, wall: wall, identity: AgentIdentity(run: "own", version: "1", started: wall.now),
-                isRecording: true)
-            let peer =
-                "\"type\":\"peer\",\"source\":\"web1.s\",\"state\":\"live\",\"since\":\(Self.time(0)),"
-                + "\"heard\":\(Self.time(30_000)),\"lost\":0,\"agent\":\"web1\""
-            for text in [Self.hello, Self.line(1, at: 0, peer)] {
-                let bytes = Bytes(text.utf8)
-                await store.relayOne(bytes, try LineDecoder.decode(bytes))
-            }
-            for age in [.zero, .zero, .seconds(10)] as [Duration] {
-                #expect(await store.firstMember?.age == age)
-                try await loop.sleep(for: .seconds(20))
-            }
-        }
-    }
-
     private static let answer =
         #""endpoint":"GET http://a/b","status":200,"ms":1,"dns_ms":0,"connect_ms":0,"tls_ms":0,"wait_ms":0,"receive_ms":0,"bytes":1,"reused":true,"late_ms":0"#
-
-    @Test func whoLooksForErrorsOrAnswersLooksAtFewSpans() async throws {
-        try await withLoop(virtual: true) { loop in
-            let wall = SteppedWallClock(following: loop.clock, startingAt: Timestamp(seconds: 1_600_000_000))
-            let store = EventStore(
-                on: loop, wall: wall, identity: AgentIdentity(run: "own", version: "1", started: wall.now),
-                isRecording: true)
-            let (reader, _) = await store.open("reader")
-            await store.relayOne(Bytes(Self.hello.utf8), try LineDecoder.decode(Bytes(Self.hello.utf8)))
-            _ = await store.dequeue(for: reader)
-            // The first answer is decoded, the second one is not; then one that looks different.
-            for (index, (type, rest, isReport)) in [
-                ("latency", Self.answer, false), ("latency", Self.answer, false),
-                ("latency", #""endpoint":"a","status":200,"ms":1"#, false),
-                ("error", #""code":"c","message":"m""#, true),
-                ("memory", #""rss_bytes":1,"peak_bytes":1,"private_bytes":1"#, false), ("progress", #""done":1"#, true),
-                ("recovered", #""down_s":1,"attempts":1"#, true), ("t", #""series":"s""#, false),
-                ("t", #""series":"s","value_pointer":"/a""#, true),
-            ].enumerated() {
-                let line = Bytes(
-                    "{\"seq\":\(index + 1),\"time\":\(Self.time(index)),\"type\":\"\(type)\",\"source\":\"s\",\(rest)}"
-                        .utf8)
-                await store.relayOne(line, try LineDecoder.decode(line))
-                guard case .lines(let span)? = await store.dequeue(for: reader) else {
-                    Issue.record("no line")
-                    return
-                }
-                #expect(await store.mayHoldReports(span) == isReport, "\(type)")
-                #expect(
-                    await store.mayHoldReports(span, orAnswers: true) == (isReport || type == "latency"), "\(type)")
-            }
-        }
-    }
 
     /// Names that are not known, as there are too many of them or they are too long, come to the same as known ones.
     @Test func whatLinesAreOfIsBounded() async throws {
@@ -395,12 +242,7 @@ extension PlayedBackTests {
                     await store.relayOne(line, try LineDecoder.decode(line))
                 }
             }
-            var values: [Double] = []
-            var walk = await store.walk
-            while let (found, next) = await store.series(behind: walk) {
-                values.append(found.value)
-                walk = next
-            }
+            let values = await store.series.map(\.value)
             // A key of more than 1,024 bytes has no series.
             #expect(values == (4_202...8_400).map { Double($0) })
             #expect(await store.sourceStates.map(\.source.utf8.count) == [1_024, 1])
@@ -431,27 +273,6 @@ extension PlayedBackTests {
             let (reader, _) = await store.open("reader", from: .after(.max))
             _ = await store.move(reader, to: .after(.max, run: "r1"), isFiltered: false)
             #expect(await store.nextLine(of: reader).sequence == .max)
-        }
-    }
-
-    @Test func aSourceThatOnlyAnEndpointNamesIsListedWithItsFirstLine() async throws {
-        var limits = FeedState.Limits()
-        limits.remoteSources = 2
-        let endpoints = ["late", "gone", "more"].map { name in
-            "{\"endpoint\":\"GET http://a/\",\"source\":\"\(name)\",\"count\":1,\"errors\":0,\"last_ms\":1,\"mean_ms\":1,\"min_ms\":1,"
-                + "\"p50_ms\":1,\"p90_ms\":1,\"p95_ms\":1,\"p99_ms\":1,\"max_ms\":1}"
-        }.joined(separator: ",")
-        let line =
-            "{\"seq\":1,\"time\":\(Self.time(1)),\"type\":\"t\",\"source\":\"late\",\"series\":\"late\",\"value\":1}"
-        // Sources of endpoints take no room from listed ones, and there may be as many of them again.
-        let stats =
-            "\"as_of\":0,\"endpoints\":[\(endpoints)],\"sources\":[{\"source\":\"a\",\"state\":\"ok\"}],\"more_sources\":1"
-        try await Self.relay(stats, limits: limits) { store in
-            #expect(await store.sourceStates.map(\.source) == ["a"])
-            #expect(await store.endpoints.map(\.source) == ["late", "gone"])
-        }
-        try await Self.relay(stats, limits: limits, then: [line]) { store in
-            #expect(await store.sourceStates.map(\.source).sorted() == ["a", "late"])
         }
     }
 
@@ -508,20 +329,5 @@ extension EventStore {
                 Issue.record("\($0)")
             }
         }
-    }
-
-    func source(behind walk: FeedWalk) -> (SourceNumbers, FeedWalk)? {
-        var walk = walk
-        return nextSource(&walk).map { ($0, walk) }
-    }
-
-    fileprivate var firstMember: MemberNumbers? {
-        var walk = walk
-        return nextMember(&walk)
-    }
-
-    func series(behind walk: FeedWalk) -> (SeriesNumbers, FeedWalk)? {
-        var walk = walk
-        return nextSeries(&walk, at: feedTime).map { ($0, walk) }
     }
 }

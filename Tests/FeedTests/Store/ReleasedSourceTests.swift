@@ -137,7 +137,7 @@ import Testing
         try scene.pass(10)
         #expect(
             scene.windows.suffix(4).map(\.series).sorted() == ["kept/key", "latency:kept", "latency:new", "new/key"])
-        #expect(scene.windows.suffix(4).allSatisfy { $0.count == 1 && $0.revision == 0 })
+        #expect(scene.windows.suffix(4).allSatisfy { $0.count == 1 })
     }
 
     @Test func oneThatComesBackInTimeStays() throws {
@@ -158,62 +158,6 @@ import Testing
         #expect(scene.state.tables.endpoints.count == 1)
         try scene.pass(20)
         #expect(scene.state.tables.endpoints.isEmpty)
-    }
-
-    /// Its windows get their lines a slice at a time; in between, other sources of its agent may be forgotten.
-    @Test func windowsOfAnAgentsSourceAreAllSaidWhenOthersOfItAreForgottenMeanwhile() throws {
-        let (wall, now) = (Self.wall, LoopInstant(nanoseconds: 0))
-        var limits = FeedState.Limits()
-        limits.logCapacity = 1 << 16
-        var state = FeedState(limits: limits)
-        let member = state.join("web1", at: Moment(wall: wall, now: now))
-        var sources: [SourceID] = []
-        var batch = EventBatch()
-        for name in ["old", "new"] {
-            let description = SourceDescription(name: name)
-            let known = state.register(description, of: member, since: wall, at: Moment(wall: wall, now: now))
-            sources.append(try #require(known).source)
-            for number in 0..<60 {
-                let datum = Datum(key: Bytes("\(number)".utf8), value: 1)
-                batch.add(
-                    Event(time: wall, source: sources[sources.count - 1], body: .data(datum)), from: LineOrigin(member))
-            }
-        }
-        state.publish(batch, at: Moment(wall: wall, now: now))
-        state.release(sources[0], at: Moment(wall: wall, now: now))
-        var next = state.complete(sources[1], from: 0, atMost: 1, at: Moment(wall: wall, now: now))
-        #expect(next != nil && state.makeRoom(forSource: "web1.old", at: Moment(wall: wall, now: now)) == nil)
-        while let first = next {
-            next = state.complete(sources[1], from: first, atMost: 1, at: Moment(wall: wall, now: now))
-        }
-        var windows: [String] = []
-        var cursor = 1
-        while case .lines(let span) = state.log.read(from: cursor) {
-            cursor = span.sequences.upperBound + 1
-            for bytes in span.withUnsafeBytes({ [UInt8]($0) }).split(separator: 0x0A) {
-                let line = try LineDecoder.decode(bytes)
-                if case .window(let window) = line.body { windows.append(window.series) }
-            }
-        }
-        #expect(windows.count { $0.hasPrefix("web1.new/") } == 60 && Set(windows).count == windows.count)
-    }
-
-    /// Something came of it without a word of how it is described.
-    @Test func oneThatIsRevivedStaysUntilItGoesAgain() throws {
-        var scene = Scene()
-        let source = scene.register("fact")
-        try scene.publish([nil], from: source)
-        let isRevived = scene.state.revive(source)
-        #expect(!isRevived)
-        try scene.release(source)
-        try scene.pass(100)
-        let isRevivedNow = scene.state.revive(source)
-        #expect(isRevivedNow && scene.state.tables.statuses.map(\.source) == ["fact"])
-        try scene.pass(200)
-        #expect(scene.state.counts.series == 1)
-        try scene.release(source)
-        try scene.pass(140)
-        #expect(scene.state.counts.series == 0)
     }
 
     @Test func oneThatIsOnlyRetiredStays() throws {
@@ -252,66 +196,5 @@ import Testing
         #expect(scene.state.counts.refusedEndpoints == 1)
         // The error about that is found by whoever looks for errors only.
         #expect(scene.state.tables.newestReport == scene.state.log.nextSequence - 1)
-    }
-
-    /// Those of a source that has other keys with each answer.
-    @Test func seriesThatMakeRoomAreNotLookedAtAnyMore() throws {
-        var scene = Scene(decodes: false) { ($0.interval, $0.history, $0.series) = (.seconds(1), .seconds(2), 10) }
-        let source = scene.register("s")
-        for round in 0..<40 {
-            let first = scene.state.log.nextSequence
-            try scene.publish((0..<10).map { "\(round)/\($0)" }, from: source)
-            let answer = CompleteAnswer(Progress(done: 10, total: 10, page: 1), from: first, isReported: false)
-            try scene.publish([.answer(answer)], from: source)
-            try scene.pass(4)
-        }
-        #expect(scene.state.counts.refusedSeries < 350)
-        #expect(scene.state.fleet[closings: -1].series.count <= 10)
-    }
-
-    @Test func anAnswerIsTheNewestAlsoWhenWindowsGiveWayBeforeIt() throws {
-        var scene = Scene { $0.series = 2 }
-        let old = scene.register("old")
-        try scene.publish(["a", "b"], from: old)
-        try scene.release(old)
-        try scene.publish([Self.latency("GET http://a/b")], from: scene.register("new"))
-        guard case .latency? = scene.lines.last?.body else {
-            Issue.record("\(scene.lines.map(\.type))")
-            return
-        }
-        #expect(scene.state.tables.newestAnswer == scene.lines.last?.seq)
-    }
-
-    /// Windows that give way come before its line, and not between the number that its window names and that.
-    @Test func aWindowNamesItsOwnLineAlsoWhenOthersGiveWay() throws {
-        var scene = Scene { $0.endpoints = 1 }
-        let old = scene.register("old")
-        try scene.publish([Self.latency("GET http://a/old")], from: old)
-        try scene.publish(["a", "b"], from: old)
-        try scene.release(old)
-        try scene.publish([Self.latency("GET http://a/new")], from: scene.register("new"))
-        let line = try #require(scene.lines.last)
-        #expect(line.source == "new" && scene.windows.count == 3)
-        try scene.pass(20)
-        #expect(scene.windows.last?.series == "latency:new" && scene.windows.last?.lastSeq == line.seq)
-    }
-
-    /// Keys are moved when others are forgotten.
-    @Test func thoseThatStayKeepTheirNames() throws {
-        var scene = Scene { limits in limits.released = 0 }
-        let kept = scene.register("kept")
-        for round in 0..<200 {
-            let source = scene.register("source-\(round)")
-            try scene.publish(["a\"b", nil], from: source)
-            try scene.publish(["k\(round % 7)"], from: kept)
-            try scene.release(source)
-            guard case .data(let last)? = scene.lines.last(where: { $0.source == "kept" })?.body else { continue }
-            #expect(last.series == "kept/k\(round % 7)")
-            let theirs = scene.lines.suffix(5).compactMap { line -> String? in
-                if case .data(let data) = line.body, line.source != "kept" { data.series } else { nil }
-            }
-            #expect(theirs.contains("source-\(round)"), "\(theirs)")
-        }
-        #expect(Set(scene.windows.map(\.series)).count == 400)
     }
 }

@@ -32,13 +32,10 @@ import Testing
 
     /// The words of all series that have one, as /metrics asks for them.
     private static func words(_ store: EventStore) async -> [String] {
-        var walk = await store.walk
-        var words: [String] = []
-        while let series = await store.nextSeries(&walk, at: store.feedTime) {
+        await store.series.compactMap { series in
             let key = series.key.map { "/" + String(decoding: $0, as: UTF8.self) } ?? ""
-            if let word = series.word { words.append("\(series.name)\(key)=\(String(decoding: word, as: UTF8.self))") }
+            return series.word.map { "\(series.source)\(key)=\(String(decoding: $0, as: UTF8.self))" }
         }
-        return words
     }
 
     @Test func standBehindTheirValue() async throws {
@@ -102,21 +99,6 @@ import Testing
             #expect(await Self.words(harness.store) == ["fact=down", "fact/k\"=down"])
             await harness.store.publish([Self.event(harness, nil, hasValue: false, at: start + .seconds(9))])
             #expect(await Self.words(harness.store) == ["fact/k\"=down"])
-        }
-    }
-
-    @Test func haveTheirOwnTimeWhereThereIsNoRoomForTheirSeries() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness(on: loop) { $0.series = 1 }
-            for second in 0..<2 as Range<Int64> {
-                await harness.store.publish(
-                    ["a", "b"].map { key in
-                        Self.event(harness, "up", key: key, at: harness.wall.now + .seconds(second))
-                    })
-            }
-            let seconds = try await Self.data(harness.store).map { ($0.since ?? harness.wall.now) - harness.wall.now }
-            #expect(seconds == [.zero, .zero, .zero, .seconds(1)])
-            #expect(await Self.words(harness.store) == ["fact/a=up"])
         }
     }
 
@@ -210,38 +192,6 @@ import Testing
         ("a time that is later than the line's", [.earlier(-5, "up", since: 60), .event(1, "up")], [-5]),
     ]
 
-    @Test(arguments: restarts.indices)
-    func goOnThroughARestart(index: Int) async throws {
-        let (name, steps, since) = Self.restarts[index]
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness(on: loop)
-            _ = await harness.store.register(
-                SourceDescription(name: "fact", type: "fact", rhythm: .every(.seconds(600))))
-            let start = harness.wall.now
-            for step in steps {
-                switch step {
-                case .event(let second, let word, let hasValue):
-                    await harness.store.publish([
-                        Self.event(harness, word, key: "k", hasValue: hasValue, at: start + .seconds(second))
-                    ])
-                case .earlier(let second, let word, let since, let hasValue):
-                    let time = PeerScript.time(start + .seconds(since))
-                    let members =
-                        (hasValue ? #","value":1"# : #","text":"null""#)
-                        + (word.map { #","word":"\#($0)","since":\#(time)"# } ?? "")
-                    try await Self.restore(members, at: start + .seconds(second), in: harness)
-                case .windows:
-                    let end = Int(start.microseconds / 600_000_000) * 600
-                    let line =
-                        #"{"seq":1,"time":\#(PeerScript.time(start)),"type":"window","source":"fact","series":"fact/k","seconds":600,"rows":[[\#(end - 600),2,2,2,1,2]]}"#
-                    try await Self.restore(line: line, in: harness)
-                }
-            }
-            let seconds = try await Self.data(harness.store).filter { $0.word != nil }.map(\.since)
-            #expect(seconds == since.map { start + .seconds($0) }, "\(name)")
-        }
-    }
-
     private static func restore(_ members: String, at time: Timestamp, in harness: StoreHarness) async throws {
         try await restore(
             line:
@@ -286,69 +236,6 @@ import Testing
             #expect(await Self.words(fleet.store).isEmpty)
             await fleet.receive([try line(#","word":"up","since":\#(old)"#, after: 4)])
             #expect(await Self.words(fleet.store) == ["web1.fact=up"])
-        }
-    }
-
-    @Test func ofAFleetsKeptLineAreKept() async throws {
-        try await withLoop(virtual: true) { loop in
-            let fleet = await FleetStage(on: loop, at: PeerScript.start)
-            let peer = PeerScript()
-            let (time, old) = (PeerScript.time(PeerScript.start), PeerScript.time(PeerScript.start - .seconds(60)))
-            let members = #""value":1,"word":"up","since":\#(old)"#
-            await fleet.receive(
-                try [
-                    peer.hello(),
-                    peer.stats(#"{"source":"fact","state":"ok"}"#),
-                ])
-            let kept = try PeerScript.decoded(
-                #"{"type":"kept","time":\#(time),"run":"r1","line":{"seq":0,"time":\#(time),"type":"fact","source":"fact","series":"fact",\#(members),"origin_run":"r0","origin_seq":9}}"#
-            )
-            await fleet.receive([kept])
-            #expect(await Self.words(fleet.store) == ["web1.fact=up"])
-            let pieces = try #require(await fleet.store.newestOfEach)
-            let texts = pieces.map { String(decoding: $0, as: UTF8.self) }.joined()
-            #expect(texts.contains("\(members),\"agent\":\"web1\""))
-        }
-    }
-
-    @Test func ofAnAttachedAgentComeAsTheyAre() async throws {
-        try await withLoop(virtual: true) { loop in
-            let wall = SteppedWallClock(following: loop.clock, startingAt: PeerScript.start)
-            let identity = AgentIdentity(run: "own", version: "1", started: wall.now)
-            let store = EventStore(on: loop, wall: wall, identity: identity, isRelay: true)
-            let (time, old) = (PeerScript.time(PeerScript.start), PeerScript.time(PeerScript.start - .seconds(60)))
-            let head = #""time":\#(time),"type":"s","source":"s""#
-            let kept = #"{"seq":1,\#(head),"series":"s/kept","value":1,"word":"down","since":\#(old)}"#
-            let lines = [
-                #"{"seq":5,\#(head),"series":"s/a","value":0,"word":"up","since":\#(old),"text":"x"}"#,
-                #"{"seq":6,\#(head),"series":"s/b","value":0,"word":"up","since":\#(old)}"#,
-                #"{"seq":7,\#(head),"series":"s/c","value":0,"word":"up","since":\#(old)}"#,
-                #"{"seq":8,\#(head),"series":"s/b","value":3}"#, #"{"seq":9,\#(head),"series":"s/c","text":"none"}"#,
-            ]
-            func relay(_ texts: [String]) async throws {
-                await store.relay(
-                    try texts.map { RelayedLine(try LineDecoder.decode(Bytes($0.utf8)), bytes: Bytes($0.utf8)) })
-            }
-            try await relay([
-                #"{"type":"hello","time":\#(time),"format":1,"run":"r1","first_seq":5,"next_seq":5,"kept_seq":1}"#,
-                #"{"type":"stats","time":\#(time),"as_of":4,"sources":[{"source":"s","state":"ok"}]}"#,
-                #"{"type":"kept","time":\#(time),"run":"r1","line":\#(kept)}"#,
-            ])
-            #expect(await Self.words(store) == ["s/kept=down"])
-            try await relay(Array(lines.prefix(3)))
-            #expect(await Self.words(store) == ["s/kept=down", "s/a=up", "s/b=up", "s/c=up"])
-            try await relay(Array(lines.suffix(2)))
-            #expect(await Self.words(store) == ["s/kept=down", "s/a=up"])
-            let texts = try await Self.texts(store)
-            #expect(texts == lines)
-            // In another run, whose clock is behind, everything begins anew.
-            let (before, r2) = (PeerScript.time(PeerScript.start - .seconds(600)), #""run":"r2""#)
-            try await relay([
-                #"{"type":"hello","time":\#(before),"format":1,\#(r2),"first_seq":1,"next_seq":1}"#,
-                #"{"type":"stats","time":\#(before),"as_of":0,"sources":[{"source":"s","state":"ok"}]}"#,
-                #"{"seq":1,"time":\#(before),"type":"s","source":"s","series":"s/z","value":0,"word":"up","since":\#(before)}"#,
-            ])
-            #expect(await Self.words(store) == ["s/z=up"])
         }
     }
 }

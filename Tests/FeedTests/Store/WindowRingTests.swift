@@ -61,18 +61,16 @@ import Testing
         #expect(ring.held.map(\.last) == [5, 2] && ring.held.map(\.count) == [1, 2])
     }
 
-    @Test func scenariosCoverRevisionsAndFullRings() {
-        var revised = 0
+    @Test func scenariosCoverFullRings() {
         var full = 0
         for seed in 0..<UInt64(20) {
             let report = WindowScenario(
                 seed: seed, width: .milliseconds(10), history: .milliseconds(40), events: 500, flushEvery: 200
             ).run()
             #expect(report.mismatch == nil, "seed \(seed)")
-            revised += report.revised
             full += report.full
         }
-        #expect(revised > 0 && full > 0)
+        #expect(full > 0)
     }
 
     @Test func emitsAWindowOnceItHasClosed() {
@@ -89,23 +87,25 @@ import Testing
         #expect(lines.first?.last == 106 && lines.first?.lastSequence == 1 && lines.first?.lastTime == at(12))
         #expect(lines.first?.count == 3 && lines.first?.minimum == 61 && lines.first?.maximum == 140)
         #expect(lines.first?.mean == (106.0 + 61 + 140) / 3)
-        #expect(lines.first?.revision == 0)
         #expect(flushed(&ring, 20).isEmpty)
         #expect(ring.nextDue == at(140))
     }
 
-    @Test func emitsTheLineAgainAfterALateValue() {
+    @Test func windowsOnlyGoForward() {
         var ring = WindowRing(width: .seconds(10))
-        _ = ring.record(1, time: at(5), sequence: 1, now: at(5))
-        #expect(flushed(&ring, 30).map(\.revision) == [0])
-        #expect(ring.record(2, time: at(4), sequence: 2, now: at(31)) == .recorded)
+        // Its window is over, and had no line.
+        #expect(ring.record(1, time: at(15), sequence: 1, now: at(31)) == .recorded)
+        #expect(ring.record(2, time: at(5), sequence: 2, now: at(31)) == .recorded)
         #expect(ring.nextDue == at(10))
-        let again = flushed(&ring, 31)
-        #expect(again.map(\.revision) == [1] && again.map(\.last) == [1] && again.map(\.count) == [2])
-        #expect(ring.record(3, time: at(9.999_999), sequence: 3, now: at(129.999_999)) == .recorded)
-        #expect(ring.record(4, time: at(9.999_999), sequence: 4, now: at(130)) == .late)
-        #expect(flushed(&ring, 130).map(\.revision) == [2])
-        #expect(ring.held.isEmpty && ring.nextDue == nil)
+        #expect(flushed(&ring, 31).map(\.last) == [2, 1])
+        for time in [19.999_999, 5, 0] { #expect(ring.record(3, time: at(time), sequence: 3, now: at(31)) == .late) }
+        #expect(ring.record(4, time: at(20), sequence: 4, now: at(31)) == .recorded)
+        #expect(flushed(&ring, 31).map(\.last) == [4])
+        // A clock that steps back by more than a window begins again.
+        #expect(flushed(&ring, 5).isEmpty && ring.held.map(\.index) == [0, 1])
+        #expect(ring.record(5, time: at(19), sequence: 5, now: at(15)) == .late)
+        #expect(ring.record(6, time: at(20), sequence: 6, now: at(15)) == .recorded)
+        #expect(flushed(&ring, 30).map(\.last) == [6])
     }
 
     @Test func takesAFarFutureValueAtTheClocksTime() {
@@ -122,26 +122,6 @@ import Testing
         _ = ring.record(2, time: at(1_010), sequence: 2, now: at(1_010))
         let lines = flushed(&ring, 500)
         #expect(lines.map(\.last) == [1, 2])
-        #expect(ring.held.isEmpty)
-    }
-
-    /// A window is under way again after one step back, and gone after the next: what it changes of the line behind it is said.
-    @Test func emitsTheTrendThatAClockStepTakesAway() throws {
-        let black = Band.Color(red: 0, green: 0, blue: 0)
-        let bands = [1.5, nil].map { Band(name: "b", letter: "b", color: black, upTo: $0) }
-        let scale = try #require(BandScale(bands, higherIsBetter: true))
-        var ring = WindowRing(width: .seconds(10))
-        func flushed(_ now: Double) -> [String] {
-            var lines: [String] = []
-            ring.flush(now: at(now), scale: scale) { lines.append("\($0.index) \($0.last) \($0.trend)") }
-            return lines
-        }
-        _ = ring.record(1, time: at(1_005), sequence: 1, now: at(1_005))
-        _ = ring.record(2, time: at(1_015), sequence: 2, now: at(1_015))
-        #expect(flushed(1_020) == ["100 1.0 none", "101 2.0 improving"])
-        #expect(flushed(1_008).isEmpty)
-        _ = ring.record(2, time: at(1_008), sequence: 3, now: at(1_008))
-        #expect(flushed(500) == ["100 2.0 none", "101 2.0 none"])
         #expect(ring.held.isEmpty)
     }
 
@@ -202,24 +182,14 @@ import Testing
         #expect(ring.newest?.last == 4)
     }
 
-    /// A restored window had its line elsewhere, also if a late event changes the trend behind it.
-    @Test func aRestoredWindowHasNoLineHere() throws {
-        let bands = [("low", "l", 10), ("high", "h", nil)] as [(String, Character, Double?)]
-        let scale = try #require(
-            BandScale(
-                bands.map { Band(name: $0.0, letter: $0.1, color: .init(red: 0, green: 0, blue: 0), upTo: $0.2) },
-                higherIsBetter: true))
+    @Test func aRestoredWindowStaysAsItIs() {
         var ring = WindowRing(width: .seconds(10), history: .seconds(600))
-        for (start, value) in [(100, 5.0), (110, 20.0)] as [(Int64, Double)] {
-            let line = Line.Window(
-                series: "s", start: Timestamp(seconds: start), width: .seconds(10), last: value, lastSeq: 1, count: 1,
-                min: value, max: value, mean: value, band: nil, trend: nil, revision: -1)
-            _ = ring.restore(Window(line, sequence: 0, from: .earlierRun))
-        }
-        let now = Timestamp(seconds: 125)
-        _ = ring.record(7, time: Timestamp(seconds: 105), sequence: 9, now: now)
-        var emitted: [Double] = []
-        ring.flush(now: now, scale: scale) { emitted.append($0.last) }
-        #expect(emitted == [7])
+        let line = Line.Window(
+            series: "s", start: Timestamp(seconds: 100), width: .seconds(10), last: 5, lastSeq: 1, count: 3, min: 4, max: 6,
+            mean: 5, band: nil, trend: nil, isKept: true)
+        let isRestored = ring.restore(Window(line, sequence: 0))
+        #expect(isRestored)
+        #expect(ring.record(7, time: at(105), sequence: 9, now: at(125)) == .recorded)
+        #expect(flushed(&ring, 125).isEmpty && ring.held.map(\.count) == [3])
     }
 }

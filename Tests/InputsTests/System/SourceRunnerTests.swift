@@ -100,10 +100,7 @@ import Testing
     }
 
     private static func timeliness(_ place: Place) async -> [Timeliness] {
-        var walk = await place.store.walk
-        var all: [Timeliness] = []
-        while let source = await place.store.nextSource(&walk) { all.append(source.timeliness) }
-        return all
+        await place.store.sources.map(\.timeliness)
     }
 
     @Test func theStoreIsToldOfASourceThatHasComeToItsEnd() async throws {

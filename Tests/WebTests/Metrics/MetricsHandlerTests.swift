@@ -300,7 +300,7 @@ import Testing
             }
             let refused = handler.response(accept: nil)
             #expect(refused.status == 503 && refused.fields.contains(HTTPField("Retry-After", "1")))
-            bodies[3].leave()
+            bodies[1].leave()
             #expect(try Scrape(handler.response(accept: nil)).faults.isEmpty)
             _ = try bodies.removeLast().rest()
             for _ in 0..<2 { bodies.append(try Scrape.Body(handler.response(accept: nil), room: 100)) }

@@ -87,8 +87,8 @@ package struct Line: Sendable, Equatable {
         package var mean: Double
         package var band: String?
         package var trend: String?
-        /// The number of times that late events revised the window; 0 at first.
-        package var revision: Int
+        /// Whether it comes in a `kept` line.
+        package var isKept = false
     }
 
     /// What a reader that comes later needs of a series: its newest line, or its windows.

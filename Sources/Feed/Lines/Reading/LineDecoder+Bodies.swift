@@ -132,7 +132,6 @@ extension Line.Window {
         mean = try members.double(.mean)
         band = try members.stringIfAny(.band)
         trend = try members.stringIfAny(.trend)
-        revision = try members.intIfAny(.revision) ?? 0
     }
 }
 
@@ -150,7 +149,7 @@ extension Line.Kept {
 }
 
 extension Line.Window {
-    /// The windows of a `kept` line, one a row. Any window line replaces one with the same start: they have no revision.
+    /// The windows of a `kept` line, one a row.
     static func rows(_ members: borrowing LineMembers) throws(LineFault) -> [Line.Window] {
         let series = try members.string(.series)
         let width = try members.duration(.seconds, unit: second)
@@ -166,7 +165,7 @@ extension Line.Window {
                 series: series, start: Timestamp(microseconds: Int64(row[0] * second)), width: width, last: row[1],
                 lastSeq: sequence, count: count, min: row[2], max: row[3],
                 mean: Swift.min(Swift.max(row[5], row[2]), row[3]), band: nil, trend: nil,
-                revision: -1)
+                isKept: true)
         }
     }
 }

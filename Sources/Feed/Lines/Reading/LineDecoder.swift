@@ -94,7 +94,7 @@ package enum LineDecoder {
         let kept = try decode(bytes, isNested: true)
         switch kept.body {
         case .data, .latency, .memory, .progress, .alert: return .kept(Line.Kept(run: run, line: kept, bytes: bytes))
-        case .window(let newest) where newest.revision < 0:
+        case .window(let newest) where newest.isKept:
             let windows = try bytes.withUnsafeBufferPointer { bytes throws(LineFault) in
                 try LineMembers.with(line: bytes) { members throws(LineFault) in try Line.Window.rows(members) }.value
             }

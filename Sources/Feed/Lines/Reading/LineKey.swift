@@ -5,7 +5,7 @@ enum LineKey: UInt8, CaseIterable {
     case seq, time, type, source, series, value, text, data, truncated, altered
     case endpoint, status, ms, dnsMs, connectMs, tlsMs, waitMs, receiveMs, bytes, reused, lateMs
     case rssBytes, peakBytes, privateBytes
-    case start, seconds, last, lastSeq, count, min, max, mean, band, trend, revision
+    case start, seconds, last, lastSeq, count, min, max, mean, band, trend
     case code, message, attempt, retryInMs
     case done, total, page, items, gone
     case downS, attempts

@@ -85,7 +85,6 @@ extension LineWalk {
         else { return false }
         if skip(",\"band\":"), !string() { return false }
         if skip(",\"trend\":"), !string() { return false }
-        if skip(",\"revision\":"), !count() { return false }
         return true
     }
 }

@@ -179,7 +179,6 @@ package struct LineEncoder: Sendable {
         writer.string(
             "trend",
             window.trend == .improving ? "improving" : window.trend == .deteriorating ? "deteriorating" : nil)
-        writer.integer("revision", window.revision > 0 ? Int(window.revision) : nil)
         return end(writer)
     }
 }

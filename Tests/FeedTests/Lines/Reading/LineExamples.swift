@@ -24,7 +24,7 @@ enum LineExamples {
     static let window =
         #"{"seq":4,"time":"2001-09-09T01:46:40.000000Z","type":"window","source":"fact","series":"fact","#
         + #""start":"2001-09-09T01:46:30.000000Z","seconds":10,"last":106,"last_seq":1,"count":5,"min":61,"max":140,"#
-        + #""mean":98.2,"band":"long","trend":"improving","revision":2}"#
+        + #""mean":98.2,"band":"long","trend":"improving"}"#
     static let error =
         #"{"seq":5,"time":"2001-09-09T01:46:40.000000Z","type":"error","source":"fact","code":"timeout","#
         + #""message":"no answer","endpoint":"GET http://a/b","attempt":3,"retry_in_ms":4180}"#

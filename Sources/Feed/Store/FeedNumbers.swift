@@ -1,27 +1,5 @@
 package import Reactor
 
-/// A walk over all sources, endpoints, series or alerts of a store, piece by piece. It visits items that exist at its start
-/// once, unless they are removed, and skips items added meanwhile, even if they existed before.
-package struct FeedWalk: Sendable {
-    /// The run that they belong to; during another run the walk has nothing more to visit.
-    package let run: String
-    /// Visits only items added before this.
-    let limit: Int
-    /// The same for alerts, by their numbers.
-    let alertLimit: Int
-    /// The position at which to look for the next one.
-    var position = 0
-
-    init(run: String, limit: Int, alertLimit: Int) {
-        self.run = run
-        self.limit = limit
-        self.alertLimit = alertLimit
-    }
-
-    /// Starts again, with the same items.
-    package mutating func restart() { position = 0 }
-}
-
 /// The metrics of a source.
 package struct SourceNumbers: Sendable {
     package let name: String
@@ -41,8 +19,7 @@ package struct SourceNumbers: Sendable {
 package struct SeriesNumbers: Sendable {
     package let source: String
     package let kind: SeriesKind
-    /// The name of a data series, or its start: a slash and the key follow if there is one.
-    package let name: String
+    /// What its name has behind the source's and a slash; nil for one with the source's own name.
     package let key: Bytes?
     /// The newest value by event time.
     package let value: Double
