@@ -394,9 +394,9 @@ import Testing
             await stage.publish(40, text: 1_000)
         }
         #expect(first.numbers == Array(1...43))
-        // Four or five of these lines are 5,000 bytes.
+        // Four or five of these lines are 5,000 bytes; it begins with a whole piece.
         let again = try #require(second.numbers.first)
-        #expect((38...40).contains(again) && second.numbers == Array(again...48), "begins at \(again)")
+        #expect(again <= 40 && second.numbers == Array(again...48), "begins at \(again)")
     }
 
     @Test func oneWithoutAConnectionStopsAtOnce() async throws {
