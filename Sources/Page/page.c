@@ -37,12 +37,6 @@ static const unsigned char export_mjs[] = {
 static const unsigned char feed_mjs[] = {
 #embed "Files/feed.mjs"
 };
-static const unsigned char fibonacci_mjs[] = {
-#embed "Files/fibonacci.mjs"
-};
-static const unsigned char fibonaccipanel_mjs[] = {
-#embed "Files/fibonaccipanel.mjs"
-};
 static const unsigned char fields_mjs[] = {
 #embed "Files/fields.mjs"
 };
@@ -134,8 +128,6 @@ static const struct cw_page_file files[] = {
     ENTRY("dom.mjs", dom_mjs),
     ENTRY("export.mjs", export_mjs),
     ENTRY("feed.mjs", feed_mjs),
-    ENTRY("fibonacci.mjs", fibonacci_mjs),
-    ENTRY("fibonaccipanel.mjs", fibonaccipanel_mjs),
     ENTRY("fields.mjs", fields_mjs),
     ENTRY("format.mjs", format_mjs),
     ENTRY("graph.mjs", graph_mjs),

@@ -6,8 +6,6 @@ import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { Board, limits, limitsFor } from "../../Sources/Page/Files/board.mjs"
 import { AgentClock, PacedTime } from "../../Sources/Page/Files/windows.mjs"
-import { FibonacciRuns } from "../../Sources/Page/Files/fibonacci.mjs"
-import { readLine } from "../../Sources/Page/Files/line.mjs"
 import { ListOrder, naturalOrder } from "../../Sources/Page/Files/order.mjs"
 import { PointRing, Ring } from "../../Sources/Page/Files/ring.mjs"
 import { cutBytes, cutPoints, utf8Length } from "../../Sources/Page/Files/text.mjs"
@@ -88,11 +86,9 @@ test("what is no JSON is no line, and changes nothing", () => {
 
 test("a board keeps to its bounds", () => {
     const board = new Board({ points: 30, windows: 10, series: 20 })
-    const runs = new FibonacciRuns()
     const order = new ListOrder()
     for (const [place, line] of lines.entries()) {
         board.apply(line)
-        runs.take(readLine(line))
         if (place % 10 === 0) order.update(board, ["name", "value", "change", "age"][place / 10 % 4], ["", "a", "É"][place % 3])
         const windows = board.series.reduce((sum, series) => sum + series.windows.length, 0)
         assert.ok(windows <= 10 && board.series.length <= 20, line)
@@ -103,7 +99,6 @@ test("of a long line no more is kept than what is shown of it", () => {
     setFlagsFromString("--expose-gc")
     const collect = runInNewContext("gc")
     const board = new Board()
-    const runs = new FibonacciRuns()
     const count = 200
     const filling = "x".repeat(200_000)
     collect()
@@ -113,14 +108,11 @@ test("of a long line no more is kept than what is shown of it", () => {
         const line = data(number, number / 100, series, `"text":"a text of some length","data":{"n":${number},"more":"than a few letters"},"more":"${filling}"`)
         // As it comes from a stream: a part of something longer.
         assert.ok(board.apply(`${line}\n${line}`.slice(0, line.length)))
-        const pair = data(number, 0, "fibonacci", `"data":{"n":${number},"f":"${"7".repeat(40)}"},"more":"${filling}"`)
-        runs.take(readLine(pair))
     }
     collect()
     const grown = process.memoryUsage().heapUsed - before
     assert.strictEqual(board.series.length, count)
     assert.ok(grown < 8e6, `${grown} bytes after ${count} lines of 200 kB`)
-    assert.strictEqual(runs.sources.get("fact").pairs.length, count)
 })
 
 test("an hour's lines of 40 series need no more memory than ten minutes'", () => {

@@ -46,7 +46,6 @@ function source(board, index) {
         ...(s.answered !== null && { answered: s.answered }),
         error_marks: [...board.errors(index)].map((e) => [e.time, e.sequence, e.code]),
         ...(s.valuePointer !== null && { value_pointer: s.valuePointer }),
-        ...(s.takesN && { takes_n: true }),
         ...(s.agent && { agent_events: s.agent.events }),
         ...(s.outage && { outage: [s.outage.end, s.outage.down, s.outage.attempts] }),
         ...(s.rhythm.kind === "every" && { every_us: s.rhythm.period }),

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { readN, shortened } from "../../Sources/Page/Files/fibonaccipanel.mjs"
 import { LatencyHistogram } from "../../Sources/Page/Files/histogram.mjs"
 import { columns, columnText, phaseParts, sorted } from "../../Sources/Page/Files/metrics.mjs"
 
@@ -50,16 +49,4 @@ test("the parts of a request fill the bar, and those that took no time are left 
         { name: "receive", ms: 1, start: 0.75, share: 0.25 },
     ])
     assert.deepEqual(phaseParts({ dns: 0, connect: 0, tls: 0, wait: 0, receive: 0 }), [])
-})
-
-test("N is of digits, from 0 to 100,000", () => {
-    assert.deepEqual(["0", "500", "100000", "007"].map(readN), [0, 500, 100000, 7])
-    for (const text of ["", "-1", "1e3", "100001", "1.5", " 5", "٣", "0x10", "0000000"]) assert.equal(readN(text), null, text)
-})
-
-test("long numbers are shown by their ends and their length", () => {
-    assert.equal(shortened("12345", 5), "12345")
-    const digits = "1" + "0".repeat(98) + "7"
-    assert.equal(shortened(digits, 30), "10000000…00000007 (100 digits)")
-    assert.equal(shortened(digits, 10), "100000000…")
 })

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from agent import Agent, until
+from agent import until
 
 
 def paths(page):
@@ -35,7 +35,7 @@ def test_screens_are_there_when_the_agent_is_not(fed, open_page):
     page = open_page(fed)
     page.context.watch.expected.append("ERR_CONNECTION_REFUSED")
     page.context.watch.expected.append("ERR_INCOMPLETE_CHUNKED_ENCODING")
-    names = ("detail", "graph", "axis", "export", "fibonacci", "fibonaccipanel", "fields", "past", "pictures", "metrics", "agents", "feed")
+    names = ("detail", "graph", "axis", "export", "fields", "past", "pictures", "metrics", "agents", "feed")
     # Each of them has come, and not only been asked for.
     come = "names => names.every(name => performance.getEntriesByName(new URL(name + '.mjs', location), 'resource').some(each => each.responseEnd > 0))"
     page.wait_for_function(come, arg=names)
@@ -46,20 +46,6 @@ def test_screens_are_there_when_the_agent_is_not(fed, open_page):
     for key, place in (("2", ".detail .graph-plot"), ("3", ".metrics .panels"), ("4", ".feed")):
         page.keyboard.press(key)
         expect(page.locator(place)).to_be_visible()
-
-
-def test_what_came_before_its_screen_is_there(open_context):
-    with Agent("--preset", "fibonacci", "--every", "1h", "-i", "1s") as agent:
-        page = open_context(agent).new_page()
-        page.context.watch.expected.append("ERR_FAILED")
-        page.route("**/detail.mjs", lambda route: route.abort())
-        page.goto(agent.url)
-        expect(page.locator(".list .amount").first).not_to_be_empty()
-        page.wait_for_timeout(300)
-        page.unroute_all()
-        page.goto(agent.url + "#/series/fibonacci")
-        # The calculation that is over by then, and not only the next one.
-        expect(page.locator(".fibonacci-runs tbody tr").first).to_be_visible(timeout=4_000)
 
 
 @pytest.mark.parametrize("by_hand", [True, False])

@@ -18,7 +18,7 @@ SCREENS = {
     "list": ("#/", ".list .rows .row:not([hidden]) .sparkline path"),
     "detail": ("#/series/aqi/Delhi", ".detail .graph .graph-line"),
     "dogs": ("a dog's", ".detail .picture img"),
-    "fibonacci": ("#/series/fibonacci", ".detail .fibonacci"),
+    "fibonacci": ("#/series/fibonacci", ".detail .graph .graph-line"),
     "metrics": ("#/metrics", "main > section:visible table tbody tr"),
     "feed": ("#/feed", ".feed .lines .line:not([hidden])"),
 }

@@ -6,7 +6,6 @@ import { BandScale, badgeText, contrast, luminance } from "../../Sources/Page/Fi
 import { Board } from "../../Sources/Page/Files/board.mjs"
 import { AgentClock } from "../../Sources/Page/Files/windows.mjs"
 import { csv } from "../../Sources/Page/Files/export.mjs"
-import { FibonacciRuns } from "../../Sources/Page/Files/fibonacci.mjs"
 import { FeedRows, keyOf } from "../../Sources/Page/Files/feed.mjs"
 import { rowsOf } from "../../Sources/Page/Files/fields.mjs"
 import * as format from "../../Sources/Page/Files/format.mjs"
@@ -199,21 +198,6 @@ const fields = vector =>
 
 const cells = vector => first(vector.cases, ([text, cell]) => [csv([[text]]), `${cell}\r\n`])
 
-function fibonacci(vector) {
-    for (const { about, lines, sources } of vector.lives) {
-        const runs = new FibonacciRuns()
-        for (const line of lines.flatMap(repeated)) runs.take(readLine(line))
-        const digits = f => f.length > 100 ? `${f.length} digits` : f
-        const is = new Map([...runs.sources].map(([name, source]) => [name, {
-            pairs: source.pairs.map(({ n, f }) => [n, digits(f)]), dropped_pairs: source.droppedPairs, total: source.total,
-            sums: source.sums.map(({ n, ms }) => [n, ms]), dropped_sums: source.droppedSums,
-        }]))
-        const found = difference([...is].sort(), Object.entries(sources).sort())
-        if (found !== null) return `${about} ${found}`
-    }
-    return null
-}
-
 function standings(vector) {
     for (const { about, lines, width_us: width, now_us, strip: count, series } of vector.lives) {
         const board = new Board()
@@ -257,7 +241,7 @@ function bands(vector) {
 }
 
 // By folder: what is wrong with one vector of it, in words; null for nothing.
-const topics = { agents, board, lines, format: texts, axis, clock, past, order, fields, fibonacci, bands, standing: standings, csv: cells }
+const topics = { agents, board, lines, format: texts, axis, clock, past, order, fields, bands, standing: standings, csv: cells }
 
 /**
  * Runs every vector. `fetchJSON` gives what a path below Tests/Vectors holds; of `index.json` the paths of all vectors.

@@ -809,11 +809,11 @@ const lengthOf = text => (text === null || text === undefined ? 0 : utf8Length(t
 /** Whether a stats line gives a source's state with its reason, so that older lines have nothing to add. */
 const isWhole = ({ state, failure, answered }) => (state === "failing" ? failure : answered) !== null
 
-const undescribed = { type: null, unit: null, bands: null, valuePointer: null, takesN: false, rhythm: { kind: "stream", period: 0 } }
+const undescribed = { type: null, unit: null, bands: null, valuePointer: null, rhythm: { kind: "stream", period: 0 } }
 
 /** Takes over how a stats line says that a source is to be read. */
-function describe(source, { type, unit, bands, valuePointer, takesN, rhythm }, isListed = true) {
-    Object.assign(source, { type: type && cutPoints(type, longestText), unit, bands, valuePointer, takesN, rhythm, isListed, asOf: 0 })
+function describe(source, { type, unit, bands, valuePointer, rhythm }, isListed = true) {
+    Object.assign(source, { type: type && cutPoints(type, longestText), unit, bands, valuePointer, rhythm, isListed, asOf: 0 })
 }
 
 /** One line as the feed's screen shows it; texts have at most 1,000 code points. */

@@ -5,8 +5,6 @@ import { ValueAxis } from "./axis.mjs"
 import { newestTime } from "./board.mjs"
 import { element, setAttribute, setClass, setText, visible } from "./dom.mjs"
 import { csv, download, fileName, isoTime, json, seriesRows, standaloneSVG } from "./export.mjs"
-import { FibonacciRuns } from "./fibonacci.mjs"
-import { createFibonacci } from "./fibonaccipanel.mjs"
 import { rowsOf } from "./fields.mjs"
 import { age, clock } from "./format.mjs"
 import { createGraph, graphModel } from "./graph.mjs"
@@ -27,8 +25,6 @@ function day(time, offset) {
     const date = at => isoTime(Math.max(at + offset * second, earliest)).slice(0, 10)
     return date(time) === date(Date.now() * 1000) ? "" : date(time) + " "
 }
-
-export const createRuns = () => new FibonacciRuns()
 
 export function create(context) {
     const prefix = element("span", { class: "prefix" })
@@ -77,8 +73,7 @@ export function create(context) {
     const fields = element("dl", { class: "event-fields" })
     const event = element("section", { class: "event" }, eventTitle, text, fields)
     const picture = element("figure", { class: "picture", hidden: true })
-    const fibonacci = createFibonacci(context)
-    const below = element("div", { class: "detail-below" }, fibonacci.element, event, picture)
+    const below = element("div", { class: "detail-below" }, event, picture)
     const missing = element("p", { class: "empty", hidden: true })
     const waiting = element("div", { class: "empty", hidden: true })
     const root = element("section", { class: "detail", "aria-labelledby": "detail-title" },
@@ -258,7 +253,6 @@ export function create(context) {
             drawPast(offset)
             if (hasValues) drawGraph(board, index, now, offset, isStale)
         }
-        fibonacci.update(board, series)
         setAttribute(logButton, "aria-pressed", context.view.isLog ? "true" : "false")
         pollButton.hidden = context.isSnapshot
     }
@@ -434,8 +428,6 @@ export function create(context) {
             y: { text: "fix the range of values; again: what the values need", run: toggleRange },
             t: { text: "the graph as a table", run: toggleTable },
             r: { text: "ask this source now", run: ask },
-            n: { text: "for a Fibonacci source: run it up to N", run: () => fibonacci.focus() },
-            S: { text: "for a Fibonacci source: all runs", run: () => fibonacci.focusRuns() },
         },
     }
 }

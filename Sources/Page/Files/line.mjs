@@ -221,7 +221,6 @@ function status(m) {
         unit: m.unit ?? null,
         bands: BandScale.of((m.bands ?? []).map(band), m.higher_is_better ?? false),
         valuePointer: valuePointer(m),
-        takesN: m.takes_n ?? false,
         rhythm: every > 0 ? { kind: "every", period: every } : { kind: m.runs_once ? "once" : "stream", period: 0 },
     }
 }

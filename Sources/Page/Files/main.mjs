@@ -17,7 +17,6 @@
 // `context` is
 //
 //     board                the Board; another object after a new start (never kept beyond a call)
-//     runs                 FibonacciRuns of the same lines
 //     order                ListOrder: `rows` and the `series` in their order
 //     selected, series     the chosen row of the list, null for none, and the series that it leads to
 //     config               {version, pictures, demo, attached}, as the server says
@@ -41,7 +40,7 @@
 //     isPrinting           all of the list is to be in the document
 //     navigate(hash)       goes to an address: "#/metrics"; `seriesAddress(name)` makes that of a series
 //     step(count)          goes to the series so many on in the list's order, of the same source
-//     poll(source, body)   asks a source now; says how it went; resolves to whether it was taken
+//     poll(source)         asks a source now; says how it went; resolves to whether it was taken
 //     press(key)           does what a key does
 //     invalidate()         asks for a frame
 //     say(text)            tells a screen reader, and shows it at the bottom for a moment
@@ -60,7 +59,6 @@ import { ListOrder } from "./order.mjs"
 import { address, createLater, route, seriesAddress } from "./screens.mjs"
 import { stateOf } from "./standing.mjs"
 import { Stream } from "./stream.mjs"
-import { own } from "./text.mjs"
 import { AgentClock, PacedTime, windowIndex, windowStart } from "./windows.mjs"
 
 const second = 1e6
@@ -105,39 +103,7 @@ function recall() {
 
 // What is known
 
-// Bound: lines of Fibonacci sources before their screen | 4 Mi characters | oldest half dropped
-const mostEarly = 4 << 20
-
-/** Keeps the lines that FibonacciRuns are made of while nobody has fetched these. */
-class EarlyLines {
-    lines = []
-    #characters = 0
-
-    take({ kind, source, body }) {
-        if (kind !== "hello" && !(kind === "data" && body.data?.startsWith('{"n":'))) return
-        this.lines.push(kind === "hello" ? { kind, body: { run: body.run } } : { kind, source, body: { data: own(body.data) } })
-        this.#characters += (body.data?.length ?? 0) + 100
-        if (this.#characters <= mostEarly) return
-        this.lines.splice(0, this.lines.length >> 1)
-        this.#characters = this.lines.reduce((sum, line) => sum + (line.body.data?.length ?? 0) + 100, 0)
-    }
-}
-
-/** Detail comes with what reads Fibonacci lines: also those that came before it. */
-async function fetchDetail() {
-    const module = await withLooks(import("./detail.mjs"))
-    if (runs instanceof EarlyLines) {
-        const { lines } = runs
-        makeRuns = module.createRuns
-        runs = makeRuns()
-        for (const line of lines) runs.take(line)
-    }
-    return module
-}
-
 let board = new Board()
-let runs = new EarlyLines()
-let makeRuns = () => new EarlyLines()
 let order = new ListOrder()
 let clock = new AgentClock()
 const pacedTime = new PacedTime()
@@ -156,7 +122,6 @@ let isComplete = false
 
 const context = {
     get board() { return board },
-    get runs() { return runs },
     get order() { return order },
     get connection() { return connection },
     config: { version: "", pictures: [], attached: false },
@@ -280,7 +245,7 @@ const context = {
         drawHints()
         invalidate()
     },
-    poll: async (source, body) => (await fetchPolling()).poll(source, body),
+    poll: async source => (await fetchPolling()).poll(source),
     press,
     say,
     invalidate,
@@ -308,7 +273,6 @@ function setFilter(text) {
 
 function begin() {
     board = new Board(limitsFor(context.config.series ?? limits.series))
-    runs = makeRuns()
     order = new ListOrder()
     clock = new AgentClock()
     paused = null
@@ -328,7 +292,6 @@ function take(text) {
 
 function fold(line, local) {
     const { runChanges } = board
-    runs.take(line)
     board.fold(line)
     if (line.kind === "hello" || line.kind === "stats") context.described += 1
     if (board.runChanges !== runChanges) {
@@ -708,7 +671,7 @@ function press(key) {
 }
 
 function isUseful(key) {
-    if (context.isSnapshot && (key === "r" || key === "n" || key === " ")) return false
+    if (context.isSnapshot && (key === "r" || key === " ")) return false
     if (key === "s" || key === "!") return context.screen === "list"
     if (key === "/") return context.screen === "list" || context.screen === "feed"
     if ("+-[]".includes(key)) return context.screen === "list" || context.screen === "detail"
@@ -723,7 +686,7 @@ addEventListener("keydown", event => {
     const { key } = event
     const target = event.target instanceof Element ? event.target : document.body
     if (target.closest("input, select, textarea, dialog[open]") !== null && !(key === "?" && help?.isOpen)) return
-    if (movements.has(key) && target.closest(".chips, .graph-table, .fibonacci-scroller") !== null) return
+    if (movements.has(key) && target.closest(".chips, .graph-table") !== null) return
     // Letters alone are keys only where they are wanted (WCAG 2.1.4).
     if (key.length === 1 && !context.settings.keys) return
     // What is focused does this by itself.
@@ -784,7 +747,7 @@ async function fetchRecorded() {
 
 const screens = {
     list: createList(context),
-    detail: createLater(context, fetchDetail),
+    detail: createLater(context, () => withLooks(import("./detail.mjs"))),
     metrics: createLater(context, () => withLooks(import("./metrics.mjs"))),
     feed: createLater(context, () => withLooks(import("./feed.mjs"))),
 }

@@ -13,15 +13,15 @@ function refusal(text) {
     return text.trim().split("\n")[0].slice(0, 200)
 }
 
-/** `poll(source, body)` asks a source and resolves to whether it was taken; `pollAll()` asks all that can be. Both say how it went. */
+/** `poll(source)` asks a source and resolves to whether it was taken; `pollAll()` asks all that can be. Both say how it went. */
 export function createPolling(context) {
     const { say } = context
 
-    async function poll(source, body) {
+    async function poll(source) {
         if (context.isSnapshot || source === undefined) return false
         try {
             const response = await fetch("poll/" + encodeURIComponent(source), {
-                method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body ?? {}),
+                method: "POST", headers: { "content-type": "application/json" }, body: "{}",
             })
             if (response.ok) {
                 say(`asked ${visible(source)}`)
