@@ -22,9 +22,6 @@ static const unsigned char bands_mjs[] = {
 static const unsigned char board_mjs[] = {
 #embed "Files/board.mjs"
 };
-static const unsigned char connect_mjs[] = {
-#embed "Files/connect.mjs"
-};
 static const unsigned char detail_mjs[] = {
 #embed "Files/detail.mjs"
 };
@@ -51,9 +48,6 @@ static const unsigned char header_mjs[] = {
 };
 static const unsigned char help_mjs[] = {
 #embed "Files/help.mjs"
-};
-static const unsigned char histogram_mjs[] = {
-#embed "Files/histogram.mjs"
 };
 static const unsigned char icon_svg[] = {
 #embed "Files/icon.svg"
@@ -109,9 +103,6 @@ static const unsigned char text_mjs[] = {
 static const unsigned char windows_mjs[] = {
 #embed "Files/windows.mjs"
 };
-static const unsigned char worker_mjs[] = {
-#embed "Files/worker.mjs"
-};
 
 #define ENTRY(name, bytes) {name, bytes, sizeof bytes}
 
@@ -123,7 +114,6 @@ static const struct cw_page_file files[] = {
     ENTRY("axis.mjs", axis_mjs),
     ENTRY("bands.mjs", bands_mjs),
     ENTRY("board.mjs", board_mjs),
-    ENTRY("connect.mjs", connect_mjs),
     ENTRY("detail.mjs", detail_mjs),
     ENTRY("dom.mjs", dom_mjs),
     ENTRY("export.mjs", export_mjs),
@@ -133,7 +123,6 @@ static const struct cw_page_file files[] = {
     ENTRY("graph.mjs", graph_mjs),
     ENTRY("header.mjs", header_mjs),
     ENTRY("help.mjs", help_mjs),
-    ENTRY("histogram.mjs", histogram_mjs),
     ENTRY("icon.svg", icon_svg),
     ENTRY("later.css", later_css),
     ENTRY("line.mjs", line_mjs),
@@ -152,7 +141,6 @@ static const struct cw_page_file files[] = {
     ENTRY("stream.mjs", stream_mjs),
     ENTRY("text.mjs", text_mjs),
     ENTRY("windows.mjs", windows_mjs),
-    ENTRY("worker.mjs", worker_mjs),
 };
 
 size_t cw_page_file_count(void) { return sizeof files / sizeof files[0]; }

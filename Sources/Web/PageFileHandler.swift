@@ -44,12 +44,12 @@ final class PageFileHandler: WebHandler {
     }
 
     /// Files that are only parts of a document are subject to that document's policy, and omit their own, which would
-    /// be much of the page's transfer; but the worker counts as a document.
+    /// be much of the page's transfer.
     private func response(
         _ status: Int, _ fields: [HTTPField], _ body: HTTPResponse.Body = .bytes([])
     ) -> HTTPResponse {
         var response = HTTPResponse(status: status, fields: fields, body: body)
-        if file.name.hasSuffix(".css") || file.name.hasSuffix(".mjs") && file.name != "worker.mjs" {
+        if file.name.hasSuffix(".css") || file.name.hasSuffix(".mjs") {
             response.fields += WebSettings.shortFields
             response.isWhole = true
         }

@@ -30,9 +30,9 @@ package struct WebSettings: Sendable, Equatable {
     var fields: [HTTPField] {
         let frames = frames.isEmpty ? "'none'" : frames.joined(separator: " ")
         let policy = [
-            "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "worker-src 'self'",
+            "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
             (["img-src 'self'"] + pictures).joined(separator: " "), "frame-ancestors \(frames)", "base-uri 'none'",
-            "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types catwatch",
+            "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
         ]
         return [
             HTTPField("Content-Security-Policy", policy.joined(separator: "; ")),

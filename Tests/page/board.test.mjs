@@ -4,10 +4,10 @@ import assert from "node:assert"
 import test from "node:test"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
-import { Board, limits, limitsFor } from "../../Sources/Page/Files/board.mjs"
+import { Board } from "../../Sources/Page/Files/board.mjs"
 import { AgentClock, PacedTime } from "../../Sources/Page/Files/windows.mjs"
 import { ListOrder, naturalOrder } from "../../Sources/Page/Files/order.mjs"
-import { PointRing, Ring } from "../../Sources/Page/Files/ring.mjs"
+import { PointRing } from "../../Sources/Page/Files/ring.mjs"
 import { cutBytes, cutPoints, utf8Length } from "../../Sources/Page/Files/text.mjs"
 import { readVector, vectorNames } from "./files.mjs"
 
@@ -37,13 +37,6 @@ test("no prefix of a line is one, and none throws", () => {
     assert.strictEqual(board.lastSequence, 0)
 })
 
-test("of more series there is as much for each as usual", () => {
-    const more = limitsFor(30_000)
-    for (const key of ["series", "points", "windows", "names"]) assert.strictEqual(more[key], 3 * limits[key], key)
-    assert.deepStrictEqual(limitsFor(limits.series), limits)
-    assert.deepStrictEqual(limitsFor(50), { ...limits, series: 50 })
-})
-
 test("lines of agents that there is no room for cost little", () => {
     const board = new Board({ agents: 3 })
     const say = (agent, seconds) => board.apply(data(board.lastSequence + 1, seconds, "x", `"value":1,"agent":"${agent}"`)
@@ -64,7 +57,7 @@ test("what is no JSON is no line, and changes nothing", () => {
     const seed = 20
     const random = seeded(seed)
     const pick = parts => parts[Math.floor(random() * parts.length)]
-    const board = new Board({ points: 30, windows: 10, series: 20 })
+    const board = new Board({ pointsPerSeries: 30, windowsPerSeries: 10, series: 20 })
     let broken = 0
     for (let round = 0; round < 5_000; round += 1) {
         let line = pick(lines)
@@ -85,13 +78,12 @@ test("what is no JSON is no line, and changes nothing", () => {
 })
 
 test("a board keeps to its bounds", () => {
-    const board = new Board({ points: 30, windows: 10, series: 20 })
+    const board = new Board({ pointsPerSeries: 30, windowsPerSeries: 10, series: 20 })
     const order = new ListOrder()
     for (const [place, line] of lines.entries()) {
         board.apply(line)
         if (place % 10 === 0) order.update(board, ["name", "value", "change", "age"][place / 10 % 4], ["", "a", "É"][place % 3])
-        const windows = board.series.reduce((sum, series) => sum + series.windows.length, 0)
-        assert.ok(windows <= 10 && board.series.length <= 20, line)
+        assert.ok(board.series.length <= 20 && board.series.every(({ windows, points }) => windows.length <= 10 && points.count <= 30), line)
     }
 })
 
@@ -212,26 +204,20 @@ test("paced time goes on at its rate, from where it was", () => {
     assert.equal(paced.at(9_001), 6_001)
 })
 
-test("rings give memory back as they empty", () => {
+test("a ring of points is the end of a list of them", () => {
     const random = seeded(7)
-    const ring = new Ring(4096)
-    const points = new PointRing(4096)
-    let twin = []
-    for (let phase = 0; phase < 12; phase += 1) {
-        const count = Math.floor(random() * 4096)
-        for (let number = 0; number < count; number += 1) {
-            ring.append(number)
-            points.append({ time: number, value: -number, sequence: number + 1 })
-            twin.push(number)
+    for (const capacity of [1, 3, 4, 100]) {
+        const ring = new PointRing(capacity)
+        let twin = []
+        for (let number = 0; number < 500; number += 1) {
+            if (random() < 0.3 && twin.length > 0) {
+                ring.removeFirst()
+                twin.shift()
+            } else {
+                ring.append({ time: number, value: -number, sequence: number + 1 })
+                twin = [...twin, [number, -number, number + 1]].slice(-capacity)
+            }
+            assert.deepStrictEqual(Array.from({ length: ring.count }, (_, place) => [ring.time(place), ring.value(place), ring.sequence(place)]), twin)
         }
-        twin = twin.slice(-4096)
-        const rest = phase % 3 === 0 ? 0 : Math.floor(twin.length / 7)
-        while (ring.count > rest) ring.removeFirst()
-        while (points.count > rest) points.removeFirst()
-        twin = rest === 0 ? [] : twin.slice(-rest)
-        assert.deepStrictEqual([...ring], twin)
-        const told = twin.map((_, place) => [points.time(place), points.value(place), points.sequence(place)])
-        assert.deepStrictEqual(told, twin.map(number => [number, -number, number + 1]))
-        assert.ok(ring.room <= Math.max(64, rest * 4) && points.room <= Math.max(64, rest * 4))
     }
 })

@@ -15,21 +15,19 @@ const window = (w) => ({
 const point = (p) => [p.time, p.value, p.sequence]
 
 function series(board, index, width, from, to) {
-    const { name, source, count, newest, events, event, goneAt, windows } = board.series[index]
+    const { name, source, count, newest, events, event, goneAt, windows, isTrimmed } = board.series[index]
     const points = board.points(index)
     const all = Array.from({ length: points.count }, (_, k) => [points.time(k), points.value(k), points.sequence(k)])
     const said = event && [event.time, event.sequence, event.value, event.text, event.data, event.isCut, ...(event.word === null ? [] : [event.word, event.since])]
     return {
-        name, source, count, events, newest: newest && point(newest), event: said, trimmed: board.isTrimmed(index),
+        name, source, count, events, newest: newest && point(newest), event: said, trimmed: isTrimmed,
         ...(goneAt !== null && { gone: goneAt }),
         points: all, window_lines: windows.map(window), windows: board.windows(index, width, from, to).map(window),
     }
 }
 
-const endpoint = ({ name, source, histogram: h, newest, newestTime }) => ({
-    name, source, count: h.count, errors: h.errors, last: h.last, mean: h.mean, min: h.minimum, max: h.maximum,
-    p50: h.percentile(50), p90: h.percentile(90), p95: h.percentile(95), p99: h.percentile(99),
-    newest_ms: newest?.ms ?? null, newest_status: newest?.status ?? null, newest_time: newestTime,
+const endpoint = ({ name, source, newest, newestTime }) => ({
+    name, source, newest_ms: newest?.ms ?? null, newest_status: newest?.status ?? null, newest_time: newestTime,
 })
 
 const failure = (said) => ({

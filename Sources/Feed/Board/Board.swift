@@ -17,22 +17,19 @@ package import Reactor
 ///    has its event's time, and a line with an `agent` that agent's: these only move `clock` forward.
 /// 4. **Events and points.** A data line is an event of its series, with or without a value; `event` is the latest one
 ///    by time, then number, with the line's `word` (1 to 64 bytes of UTF-8) and `since` if it has a value and both. Its
-///    `data` is not kept if it has more than `dataPerEvent` bytes. While all series' kept data has more than `data`
-///    bytes together, the one that came first goes, which may be the new one itself. Either way the event `isCut`, as it
-///    is when the line is `truncated`, and `dataLeftOut` goes up by one. The same holds for all series' newest texts and
-///    `texts`. A data line with a value is also a point of its series, a latency line one of `latency:SOURCE` (its `ms`), a
+///    `data` is not kept if it has more than `dataPerEvent` bytes: the event `isCut` then, as it is when the line is
+///    `truncated`, and `dataLeftOut` goes up by one. A data line with a value is also a point of its series, a latency line one of `latency:SOURCE` (its `ms`), a
 ///    memory line one of `memory:SOURCE` (its `rss_bytes`), a progress line with `items` one of `count:SOURCE`. A progress
 ///    line sets `goneAt` of the series that it names in `gone` (by the key behind its source's name and a `/`) to its
 ///    time; any data line of a series clears it. `lastWord` is the word of the newest event with a value. A point that is
-///    not later than `clock` minus the history (the hello's, or 120 s; see rule 5) is not kept. See `BoardHistories` for
-///    the bounds. `newest` is the latest point by time, then number, kept or not.
+///    not later than `clock` minus the history (the hello's, or 120 s; see rule 5) is not kept. A full
+///    ring drops its oldest one, and the series `isTrimmed`. `newest` is the latest point by time, then number, kept or not.
 /// 5. **Window lines** replace the one with the same start. One of another width than
 ///    those kept for the series replaces them all. A new one removes those that ended no later than `clock` minus the
 ///    history, except the last. The history is the hello's; for a source with a period longer than the hello's interval
 ///    (10 s where there is none) it is that of `WindowSpan`, as of the newest `stats` line that counts. That holds for
-///    points and errors too. Over `windowsPerSeries`, or over `windows` for all series together, the series' window
-///    with the earliest start goes, which may be the new one itself. `band` and `trend` are cut at 64 bytes of UTF-8,
-///    and are left out if they would exceed `words` different words.
+///    points and errors too. Over `windowsPerSeries`, the series' window with the earliest start goes, which may be
+///    the new one itself. `band` and `trend` are cut at 64 bytes of UTF-8.
 /// 6. **Endpoints** are distinguished by source and name. A `stats` line with an `as_of` of at least `lastSequence`
 ///    replaces all endpoints: one with the same count and errors as before stays, any other starts as
 ///    `LatencyHistogram(summary)`, one not listed goes; newest phases stay. Latency lines with a higher number than the
@@ -48,8 +45,7 @@ package import Reactor
 ///    and time of retry (the line's time plus `retry_in_ms`). A failing source's entry in a `stats` line has these too.
 ///    `answered` is the `answered_at` of its entry, then the `clock` at its data and progress lines, at latency lines with
 ///    status 304, and at the first latency line behind data. If the entry of a failing source has a code, or that of one
-///    that is ok has `answered_at`, lines up to `as_of` do not change the source's state, failure and `answered`. While all sources'
-///    messages have more than `messages` bytes together, the one that came first goes. A latency line with status 304 also sets `confirmed`, a
+///    that is ok has `answered_at`, lines up to `as_of` do not change the source's state, failure and `answered`. A latency line with status 304 also sets `confirmed`, a
 ///    recovered line `outage`. `since` changes only when the state does. A source starts as
 ///    `starting` at its first line's time. `sourceOrder` has the sources as such a `stats` line lists them, then those
 ///    that it does not list, in the order of their first lines. The times, numbers and codes (cut at 64 code points) of its errors are kept
@@ -70,13 +66,12 @@ package import Reactor
 ///     number below that of the alert's newest line. Missing lines (rule 2) make all alerts doubtful until their next line,
 ///     but not those that kept lines have told before the first numbered line of the connection. A `forgotten` agent's
 ///     alerts go. An alert is refused and counted if condition or `about` has more than 2,048 bytes, if its agent has no
-///     valid name, if there are `alerts`, or if all texts would have more than `alertTexts` bytes.
+///     valid name, or if there are `alerts`.
 /// 11. Every numbered line is one of the newest `lines`, with the value and text that fit its type.
 ///
 /// Texts are cut at 1,000 code points, and so are names that are only shown in `lines`; in `memory` they are cut at 64.
 /// Names are compared by their bytes. A new name of a series, endpoint or source is refused and counted if it has more
-/// than 2,048 bytes of UTF-8, if the limit is reached, or if it would, together with its source's, make all names more
-/// than `names` bytes; so is a series or endpoint of a source with such a name. An agent line with an `agent` belongs
+/// than 2,048 bytes of UTF-8, or if the limit is reached; so is a series or endpoint of a source with such a name. An agent line with an `agent` belongs
 /// to its source, all others to the feed itself; memory lines with an `agent` are only points. Of an agent line's
 /// outputs, 64 are kept. Lines of an unknown type count as numbered lines if they have a number; a data line is one of
 /// an unknown type with a `series`.
@@ -85,66 +80,39 @@ package struct Board: Sendable {
     package struct Limits: Sendable {
         // Bound: a board's series | 10,000, or `--max-series` | refused, counted in `refusedSeries`
         package var series = 10_000
-        // Bound: a board's points | 4,096 a series, 262,144 in all; grows with `--max-series` | oldest dropped, series
-        //   marked as trimmed
+        // Bound: a board's points | the history; 4,096 a series | oldest dropped, series marked as trimmed
         package var pointsPerSeries = 4_096
-        package var points = 262_144
-        // Bound: a board's windows | the history; 512 a series, 131,072 in all (12 MiB); grows with `--max-series` |
-        //   past the history dropped, then the series' earliest
+        // Bound: a board's windows | the history; 512 a series | past the history dropped, then the series' earliest
         package var windowsPerSeries = 512
-        package var windows = 131_072
         // Bound: a board's endpoints, with histograms | 4,096 (32 MiB) | refused, counted in `refusedEndpoints`
         package var endpoints = 4_096
         // Bound: a board's sources | 10,000 | refused, counted in `refusedSources`
         package var sources = 10_000
-        // Bound: a board's names of series, endpoints, sources | 2,048 bytes each, 4 MiB in all; grows with
-        //   `--max-series` | refused and counted
-        /// Bytes of names of series, endpoints and sources.
-        package var names = 4 << 20
-        // Bound: a board's band and trend names | 64 bytes each, 1,000 different (63 KiB) | cut; left out
-        /// Different names of bands and trends in window lines.
-        package var words = 1_000
+        // Bound: a board's names of series, endpoints, sources | 2,048 bytes each | refused and counted
         // Bound: a board's memory samples | 4,096 (1.3 MiB) | oldest dropped
         package var memory = 4_096
         // Bound: a board's newest lines | 500, five texts of 1,000 characters each (9.6 MiB) | oldest dropped
         package var lines = 500
         // Bound: a board's gaps | 100, reasons of 1,000 characters (391 KiB) | oldest dropped
         package var gaps = 100
-        // Bound: a board's `data` of newest events | 4 KiB each, 8 MiB in all | left out; oldest dropped; the event
-        //   says so, `dataLeftOut` counts
+        // Bound: a board's `data` of newest events | 4 KiB each | left out; the event says so, `dataLeftOut` counts
         /// Bytes of `data` that one event keeps.
         package var dataPerEvent = 4 << 10
-        /// Bytes of `data` that all events keep together.
-        package var data = 8 << 20
-        // Bound: a board's texts of newest events | 1,000 characters each, 8 MiB in all | cut; oldest dropped, as with
-        //   `data`
-        /// Bytes of `text` that all events keep together.
-        package var texts = 8 << 20
-        // Bound: a board's messages of failing sources | 1,000 characters each, 4 MiB in all | cut; oldest dropped
-        /// Bytes of messages that all failing sources keep together.
-        package var messages = 4 << 20
+        // Bound: a board's texts of newest events, messages of failing sources | 1,000 characters each | cut
         // Bound: a board's outputs of an `agent` line | 64, two texts of 4,096 bytes each (512 KiB) | left out
         package var outputs = 64
-        // Bound: a board's errors | the history; 256 a source, 16,384 in all (4.5 MiB) | oldest dropped
+        // Bound: a board's errors | the history; 256 a source | oldest dropped
         package var errorsPerSource = 256
-        package var errors = 16_384
         // Bound: a board's agents of a fleet | 10,000, seven texts of 256 bytes each (17 MiB) | those silent for a day
         //   dropped, else the new one refused and counted
         /// The same as in a store: a board with a lower limit would refuse lines of further agents one by one.
         package var agents = FeedState.Limits().members
-        // Bound: a board's firing alerts | 10,000, texts of 4 MiB in all | refused, counted in `alerts.refused`
+        // Bound: a board's firing alerts | 10,000 | refused, counted in `alerts.refused`
         package var alerts = 10_000
-        /// Bytes of the texts of all alerts together.
-        package var alertTexts = 4 << 20
 
         package init() {}
 
-        /// Limits for this number of series, which scales what all series share.
-        package init(series: Int) {
-            func scaled(_ amount: Int) -> Int { FeedState.Limits.scaled(amount, series) }
-            self.series = series
-            (points, windows, names) = (scaled(points), scaled(windows), scaled(names))
-        }
+        package init(series: Int) { self.series = series }
     }
 
     static let longestText = 1_000
@@ -189,9 +157,8 @@ package struct Board: Sendable {
 
     /// In the order of their first line.
     package private(set) var series: [BoardSeries] = []
-    /// The points of all series.
-    package private(set) var points: BoardHistories<BoardPoint>
-    /// The number of events whose data was too long to keep, plus the data and texts dropped to make room for others.
+    private var points: [BoardRing<BoardPoint>] = []
+    /// The number of events whose data was too long to keep.
     package private(set) var dataLeftOut = 0
     /// The number of events, points and window lines whose series was refused.
     package private(set) var refusedSeries = 0
@@ -209,7 +176,7 @@ package struct Board: Sendable {
     package private(set) var sources: [BoardSource] = []
     /// Indices of the sources: those of the newest stats line in its order, then the others.
     package private(set) var sourceOrder: [Int] = []
-    private var errors: BoardHistories<BoardError>
+    private var errors: [BoardRing<BoardError>] = []
     /// The number of lines whose source was refused.
     package private(set) var refusedSources = 0
 
@@ -237,26 +204,12 @@ package struct Board: Sendable {
     private var seriesByName: [Name: Int] = [:]
     private var endpointsByName: [EndpointName: Int] = [:]
     private var sourcesByName: [Name: Int] = [:]
-    private var windowCount = 0
-    private var eventData: BoardBudget
-    private var eventTexts: BoardBudget
-    private var messages: BoardBudget
-    /// The number of bytes of all names, except those of endpoints.
-    private var nameBytes = 0
-    private var endpointNameBytes = 0
-    /// The names of bands and trends; windows share their memory.
-    private var words: Set<Name> = []
     private var isRunning = false
 
     package init(limits: Limits = Limits()) {
         self.limits = limits
-        points = BoardHistories(limitPerOwner: limits.pointsPerSeries, limit: limits.points)
         shownAgents = ShownAgents(limit: limits.agents)
-        alerts = BoardAlerts(limit: limits.alerts, bytes: limits.alertTexts)
-        errors = BoardHistories(limitPerOwner: limits.errorsPerSource, limit: limits.errors)
-        eventData = BoardBudget(owners: limits.series)
-        eventTexts = BoardBudget(owners: limits.series)
-        messages = BoardBudget(owners: limits.sources)
+        alerts = BoardAlerts(limit: limits.alerts)
         memory = BoardRing(capacity: limits.memory)
         lines = BoardRing(capacity: limits.lines)
         gaps = BoardRing(capacity: limits.gaps)
@@ -283,9 +236,6 @@ package struct Board: Sendable {
 
     /// The errors of a source within the history, the oldest first.
     package func errors(of source: Int) -> BoardRing<BoardError> { errors[source] }
-
-    /// Whether points within the history were dropped because of the bounds.
-    package func isTrimmed(_ series: Int) -> Bool { points.isTrimmed(series) }
 
     // MARK: The fold
 
@@ -498,18 +448,7 @@ package struct Board: Sendable {
         }
         series[index].event = event
         if data.value != nil { series[index].lastWord = data.word }
-        eventData.replace(index, old: old?.data?.count ?? 0, by: event.data?.count)
-        eventTexts.replace(index, old: old?.text?.utf8.count ?? 0, by: event.text?.utf8.count)
-        while let oldest = eventData.removeOldest(above: limits.data) { leaveOut(\.data, of: oldest) }
-        while let oldest = eventTexts.removeOldest(above: limits.texts) { leaveOut(\.text, of: oldest) }
         return index
-    }
-
-    /// Rule 4: drops a part of a series' newest event.
-    private mutating func leaveOut<Part>(_ part: WritableKeyPath<BoardEvent, Part?>, of index: Int) {
-        series[index].event?[keyPath: part] = nil
-        series[index].event?.isCut = true
-        dataLeftOut += 1
     }
 
     /// Rule 4: adds the number of items in a complete answer to its series.
@@ -525,7 +464,9 @@ package struct Board: Sendable {
         series[index].count += 1
         if series[index].newest.map({ point.isLater(than: $0) }) ?? true { series[index].newest = point }
         let expiry = expiry(at: time, after: series[index].span.history)
-        if point.microseconds > expiry { points.append(point, to: index, expiry: expiry) }
+        guard point.microseconds > expiry else { return }
+        points[index].removeFirst(while: { $0.microseconds <= expiry })
+        if points[index].append(point) != nil { series[index].isTrimmed = true }
     }
 
     /// The time up to which everything is past a history, in microseconds; based on the line's `time` without a clock.
@@ -537,12 +478,11 @@ package struct Board: Sendable {
     private mutating func keep(_ line: Line.Window, source: String) {
         var window = BoardWindow(line)
         guard window.width > 0, window.count > 0, let index = seriesIndex(line.series, source: source) else { return }
-        window.band = window.band.flatMap { word($0) }
-        window.trend = window.trend.flatMap { word($0) }
+        window.band = window.band.map { LineEncoder.cut($0, at: Self.longestWord) }
+        window.trend = window.trend.map { LineEncoder.cut($0, at: Self.longestWord) }
         if let first = series[index].windows.first, first.width != window.width {
             // A kept one says nothing new.
             if line.isKept { return }
-            windowCount -= series[index].windows.count
             series[index].windows = []
         }
         var position = series[index].windows.endIndex
@@ -552,35 +492,18 @@ package struct Board: Sendable {
             return
         }
         series[index].windows.insert(window, at: position)
-        windowCount += 1
         let past = expiry(at: window.start, after: series[index].span.history)
         while series[index].windows.count > 1, let first = series[index].windows.first,
             first.start.microseconds.addingSaturated(first.width) <= past
         {
             series[index].windows.removeFirst()
-            windowCount -= 1
         }
-        if series[index].windows.count > limits.windowsPerSeries || windowCount > limits.windows {
-            series[index].windows.removeFirst()
-            windowCount -= 1
-        }
-    }
-
-    /// Rule 5: returns the shared name of a band or a trend.
-    private mutating func word(_ name: String) -> String? {
-        let word = Name(LineEncoder.cut(name, at: Self.longestWord))
-        if let index = words.firstIndex(of: word) { return words[index].text }
-        guard words.count < limits.words else { return nil }
-        words.insert(word)
-        return word.text
+        if series[index].windows.count > limits.windowsPerSeries { series[index].windows.removeFirst() }
     }
 
     /// Rule 7: sets a source's state, unless line `sequence` is included in its current one.
     private mutating func enter(_ state: SourceStatus.State, _ index: Int, at time: Timestamp, _ sequence: Int) {
         guard sequence > sources[index].asOf else { return }
-        if state != .failing, let message = sources[index].failure?.message {
-            messages.replace(index, old: message.utf8.count, by: nil)
-        }
         sources[index].enter(state, at: time)
     }
 
@@ -595,10 +518,7 @@ package struct Board: Sendable {
         var failure = failure
         failure.code = failure.code.cut(to: Self.longestText)
         failure.message = failure.message?.cut(to: Self.longestText)
-        let old = sources[index].failure?.message?.utf8.count ?? 0
-        messages.replace(index, old: old, by: failure.message?.utf8.count)
         sources[index].failure = failure
-        while let oldest = messages.removeOldest(above: limits.messages) { sources[oldest].failure?.message = nil }
     }
 
     /// Rule 6: replaces the base of all endpoints.
@@ -607,7 +527,6 @@ package struct Board: Sendable {
         let indices = endpointsByName
         endpoints = []
         endpointsByName = [:]
-        endpointNameBytes = 0
         statsAsOf = sequence
         for endpoint in said {
             let name = EndpointName(endpoint.endpoint, endpoint.source)
@@ -646,7 +565,10 @@ package struct Board: Sendable {
         let error = BoardError(
             microseconds: time.microseconds, sequence: sequence, code: failure.code.rawValue.cut(to: Self.longestCode))
         let expiry = expiry(at: time, after: span(of: name).history)
-        if error.microseconds > expiry { errors.append(error, to: index, expiry: expiry) }
+        if error.microseconds > expiry {
+            errors[index].removeFirst(while: { $0.microseconds <= expiry })
+            errors[index].append(error)
+        }
         if sequence > sources[index].asOf { keep(SourceFailure(failure, at: time), of: index) }
     }
 
@@ -654,23 +576,22 @@ package struct Board: Sendable {
 
     private mutating func seriesIndex(_ name: String, source: String) -> Int? {
         if let index = seriesByName[Name(name)] { return index }
-        guard series.count < limits.series, let bytes = room(for: name, source) else {
+        guard series.count < limits.series, Self.areNames(name, source) else {
             refusedSeries += 1
             return nil
         }
-        nameBytes += bytes
         series.append(BoardSeries(name: name, source: source, span: span(of: source)))
+        points.append(BoardRing(capacity: limits.pointsPerSeries))
         seriesByName[Name(name)] = series.count - 1
         return series.count - 1
     }
 
     private mutating func endpointIndex(_ name: EndpointName) -> Int? {
         if let index = endpointsByName[name] { return index }
-        guard endpoints.count < limits.endpoints, let bytes = room(for: name.endpoint.text, name.source.text) else {
+        guard endpoints.count < limits.endpoints, Self.areNames(name.endpoint.text, name.source.text) else {
             refusedEndpoints += 1
             return nil
         }
-        endpointNameBytes += bytes
         endpoints.append(BoardEndpoint(name: name.endpoint.text, source: name.source.text))
         endpointsByName[name] = endpoints.count - 1
         return endpoints.count - 1
@@ -678,23 +599,18 @@ package struct Board: Sendable {
 
     private mutating func sourceIndex(_ name: String, time: Timestamp) -> Int? {
         if let index = sourcesByName[Name(name)] { return index }
-        guard sources.count < limits.sources, let bytes = room(for: name) else {
+        guard sources.count < limits.sources, Self.areNames(name) else {
             refusedSources += 1
             return nil
         }
-        nameBytes += bytes
         sources.append(BoardSource(name: name, since: time))
+        errors.append(BoardRing(capacity: limits.errorsPerSource))
         sourcesByName[Name(name)] = sources.count - 1
         sourceOrder.append(sources.count - 1)
         return sources.count - 1
     }
 
-    /// The number of bytes that new names take; nil when one is too long, or there is no room for them.
-    private func room(for names: String...) -> Int? {
-        guard names.allSatisfy({ $0.utf8.count <= Self.longestName }) else { return nil }
-        let bytes = names.reduce(0) { $0 + $1.utf8.count }
-        return nameBytes + endpointNameBytes + bytes <= limits.names ? bytes : nil
-    }
+    private static func areNames(_ names: String...) -> Bool { names.allSatisfy { $0.utf8.count <= longestName } }
 }
 
 extension String {

@@ -47,10 +47,6 @@ package struct BoardAlert: Sendable, Equatable {
 
     private static let longestWord = 64
 
-    fileprivate var bytes: Int {
-        [agent, condition, about, severity, id, text, test, note, evidence.run].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
-    }
-
     /// Whether a value meets `limit`; false without one.
     package func isBeyond(_ number: Double) -> Bool {
         guard let limit else { return false }
@@ -88,17 +84,13 @@ package struct BoardAlerts: Sendable {
     private var greeted: Int?
 
     private let limit: Int
-    private let mostBytes: Int
-    private var bytes = 0
     private var lastNumber = 0
     private var byNumber: [Int: BoardAlert] = [:]
     private var byKey: [Key: Int] = [:]
     private var bySubject: [Board.Name: [Int]] = [:]
 
-    /// - Parameters:
-    ///   - limit: the most alerts.
-    ///   - bytes: the most bytes of all their texts.
-    init(limit: Int, bytes: Int) { (self.limit, mostBytes) = (limit, bytes) }
+    /// - Parameter limit: the most alerts.
+    init(limit: Int) { self.limit = limit }
 
     package var count: Int { numbers.count }
     package var isEmpty: Bool { numbers.isEmpty }
@@ -138,13 +130,10 @@ package struct BoardAlerts: Sendable {
         let isNamed =
             [alert.condition, alert.about].allSatisfy { $0.utf8.count <= Board.longestName }
             && agent.map { AgentName.isValid($0) } ?? true
-        let hasRoom =
-            (known != nil || count < limit) && bytes - (known?.1.bytes ?? 0) + new.bytes <= mostBytes
-        guard isNamed, hasRoom else {
+        guard isNamed, known != nil || count < limit else {
             refused += 1
             return
         }
-        bytes += new.bytes - (known?.1.bytes ?? 0)
         changes += 1
         new.change = changes
         if let known {
@@ -178,7 +167,6 @@ package struct BoardAlerts: Sendable {
     private mutating func remove(_ number: Int) {
         guard let alert = byNumber.removeValue(forKey: number) else { return }
         changes += 1
-        bytes -= alert.bytes
         byKey[Key(agent: alert.agent, condition: Board.Name(alert.condition), about: Board.Name(alert.about))] = nil
         let subject = Board.Name(alert.subject)
         bySubject[subject]?.removeAll { $0 == number }

@@ -1,6 +1,6 @@
 /// A bounded queue: it appends at its end, and once it is full, drops the oldest element for each new one.
 ///
-/// Its memory doubles as it fills, up to the bound, and halves as it empties.
+/// Its memory doubles as it fills, up to the bound.
 package struct BoardRing<Element> {
     /// The most elements.
     package let capacity: Int
@@ -9,9 +9,6 @@ package struct BoardRing<Element> {
     /// Circular; nil for a free slot.
     private var slots: [Element?] = []
     private var head = 0
-
-    /// The number of elements that its memory has room for, for tests of the bound.
-    var room: Int { slots.count }
 
     /// Creates a ring for `capacity` elements, at least 1.
     package init(capacity: Int) {
@@ -37,8 +34,12 @@ package struct BoardRing<Element> {
         slots[head] = nil
         head = slotIndex(at: 1)
         count -= 1
-        if slots.count > 64, count < slots.count / 4 { resize(to: slots.count / 2) }
         return element
+    }
+
+    /// Removes the oldest elements as long as they meet a condition.
+    mutating func removeFirst(while isOver: (Element) -> Bool) {
+        while let first, isOver(first) { removeFirst() }
     }
 
     private func slotIndex(at offset: Int) -> Int {

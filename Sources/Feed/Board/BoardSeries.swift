@@ -20,6 +20,8 @@ package struct BoardSeries: Sendable, Equatable {
     package internal(set) var count = 0
     /// The agent's own windows, ascending by start, all of the width of the newest window line.
     package internal(set) var windows: [BoardWindow] = []
+    /// Whether points within the history were dropped.
+    package internal(set) var isTrimmed = false
     /// How wide its windows are, and for how long they and its points are kept.
     package internal(set) var span: WindowSpan
 

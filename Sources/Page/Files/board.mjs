@@ -3,9 +3,8 @@
 //
 // Times, widths and durations are whole microseconds (since the epoch), in a Number: exact from 1685 to 2255.
 
-import { LatencyHistogram } from "./histogram.mjs"
 import { readLine } from "./line.mjs"
-import { Budget, Histories, MomentRing, PointRing, Ring } from "./ring.mjs"
+import { PointRing, Ring } from "./ring.mjs"
 import { cutBytes, cutPoints, own, utf8Length } from "./text.mjs"
 import { windowsOver } from "./windows.mjs"
 
@@ -13,33 +12,18 @@ import { windowsOver } from "./windows.mjs"
 export const limits = Object.freeze({
     series: 10_000,
     pointsPerSeries: 4096,
-    points: 262_144,
     windowsPerSeries: 512,
-    windows: 131_072,
     endpoints: 4096,
     sources: 10_000,
-    names: 4 << 20,
-    words: 1000,
     memory: 4096,
     lines: 500,
     gaps: 100,
     dataPerEvent: 4 << 10,
-    data: 8 << 20,
-    texts: 8 << 20,
-    messages: 4 << 20,
     outputs: 64,
     errorsPerSource: 256,
-    errors: 16_384,
     agents: 10_000,
     alerts: 10_000,
-    alertTexts: 4 << 20,
 })
-
-/** The same for so many series, and of what all of them have together as much for each. */
-export function limitsFor(series) {
-    const scaled = amount => Math.floor((amount * Math.max(series, limits.series)) / limits.series)
-    return { ...limits, series, points: scaled(limits.points), windows: scaled(limits.windows), names: scaled(limits.names) }
-}
 
 const longestText = 1000
 const longestName = 2048
@@ -124,8 +108,6 @@ export class Board {
         this.gapCount = 0
         this.missed = 0
         this.#state = {
-            points: new Histories(limits.pointsPerSeries, limits.points, PointRing),
-            errors: new Histories(limits.errorsPerSource, limits.errors, MomentRing),
             seriesByName: new Map(),
             endpointsByName: new Map(),
             sourcesByName: new Map(),
@@ -133,13 +115,6 @@ export class Board {
             // Before when none of them has been unheard of for a day.
             agentsKeptUntil: -Infinity,
             statsAsOf: 0,
-            windowCount: 0,
-            eventData: new Budget(limits.series),
-            eventTexts: new Budget(limits.series),
-            messages: new Budget(limits.sources),
-            nameBytes: 0,
-            endpointNameBytes: 0,
-            words: new Set(),
             isRunning: false,
         }
     }
@@ -168,17 +143,12 @@ export class Board {
 
     /** The points of a series, the oldest first: `count`, and `time(k)`, `value(k)` and `sequence(k)` of each. */
     points(series) {
-        return this.#state.points.of(series)
+        return this.series[series].points
     }
 
     /** The errors of a source within the history, the oldest first: `{time, sequence, code}`. */
     errors(source) {
-        return this.#state.errors.of(source)
-    }
-
-    /** Whether points within the history were given up for the bounds. */
-    isTrimmed(series) {
-        return this.#state.points.isTrimmed(series)
+        return this.sources[source].errorMarks
     }
 
     /** The windows of a series at any width, ascending; those that overlap the time from `from` to `to`. */
@@ -248,7 +218,7 @@ export class Board {
                 if (seq > this.#state.statsAsOf) from.valuePointer = body.valuePointer ?? from.valuePointer
                 break
             case "latency":
-                this.#time(body, source, time, seq)
+                this.#time(body, source, time)
                 from = this.#source(source, time)
                 if (from === null) return
                 if (body.status === 304) from.confirmed = time
@@ -346,19 +316,15 @@ export class Board {
         const index = this.#seriesIndex(data.series, source)
         if (index === null) return null
         const series = this.series[index]
-        const { eventData, eventTexts } = this.#state
         series.events += 1
         series.goneAt = null
         const old = series.event
         const text = data.text === null ? null : cutPoints(data.text, longestText)
         const event = { time, sequence, value: data.value, word: data.word, since: data.since, text, data: null, isCut: data.truncated }
         if (old !== null && isLater(old, event)) return index
-        let bytes = null
         if (data.data !== null) {
-            const count = data.data.length > this.limits.dataPerEvent ? Infinity : utf8Length(data.data)
-            if (count <= this.limits.dataPerEvent) {
+            if (data.data.length <= this.limits.dataPerEvent && utf8Length(data.data) <= this.limits.dataPerEvent) {
                 event.data = own(data.data)
-                bytes = count
             } else {
                 event.isCut = true
                 this.dataLeftOut += 1
@@ -367,20 +333,7 @@ export class Board {
         series.event = event
         // A word that nobody knows is a text without a value: the one before holds until there is a number.
         if (event.value !== null) series.lastWord = event.word
-        eventData.replace(index, lengthOf(old?.data), bytes)
-        eventTexts.replace(index, lengthOf(old?.text), text === null ? null : utf8Length(text))
-        this.#leaveOut(eventData, this.limits.data, "data")
-        this.#leaveOut(eventTexts, this.limits.texts, "text")
         return index
-    }
-
-    /** Rule 4: lets go of a part of series' newest events. */
-    #leaveOut(budget, limit, part) {
-        budget.trim(limit, oldest => {
-            const { event } = this.series[oldest]
-            this.series[oldest].event = { ...event, [part]: null, isCut: true }
-            this.dataLeftOut += 1
-        })
     }
 
     /** Rule 4: a value of a series, if there are both. */
@@ -391,7 +344,11 @@ export class Board {
         series.count += 1
         if (series.newest === null || isLater(point, series.newest)) series.newest = point
         const expiry = this.#expiry(time, series.span)
-        if (time > expiry) this.#state.points.append(point, index, expiry)
+        if (time <= expiry) return
+        const { points } = series
+        while (points.count > 0 && points.time(0) <= expiry) points.removeFirst()
+        series.isTrimmed ||= points.count === points.capacity
+        points.append(point)
     }
 
     /** What is not later than this is past a history; `time` is the line's, for want of a clock. */
@@ -404,14 +361,13 @@ export class Board {
         const index = this.#seriesIndex(line.series, source)
         if (index === null) return
         const { start, width, last, count, minimum, maximum, mean, revision } = line
-        const band = this.#word(line.band)
-        const trend = this.#word(line.trend)
+        const band = line.band && cutBytes(line.band, longestWord)
+        const trend = line.trend && cutBytes(line.trend, longestWord)
         const window = { start, width, last, count, minimum, maximum, mean, revision, band, trend }
         const series = this.series[index]
         if (series.windows.length > 0 && series.windows[0].width !== width) {
             // A kept one says nothing new.
             if (revision < 0) return
-            this.#state.windowCount -= series.windows.length
             series.windows = []
         }
         const { windows } = series
@@ -422,28 +378,9 @@ export class Board {
             return
         }
         windows.splice(place, 0, window)
-        this.#state.windowCount += 1
         const past = this.#expiry(start, series.span)
-        while (windows.length > 1 && windows[0].start + windows[0].width <= past) {
-            windows.shift()
-            this.#state.windowCount -= 1
-        }
-        if (windows.length > this.limits.windowsPerSeries || this.#state.windowCount > this.limits.windows) {
-            windows.shift()
-            this.#state.windowCount -= 1
-        }
-    }
-
-    /** Rule 5: the name of a band or of a trend. */
-    #word(name) {
-        if (name === null) return null
-        const word = cutBytes(name, longestWord)
-        const { words } = this.#state
-        if (!words.has(word)) {
-            if (words.size >= this.limits.words) return null
-            words.add(word)
-        }
-        return word
+        while (windows.length > 1 && windows[0].start + windows[0].width <= past) windows.shift()
+        if (windows.length > this.limits.windowsPerSeries) windows.shift()
     }
 
     /** Rules 6 and 7: the base of endpoints and sources, unless it is older than what is here. */
@@ -486,7 +423,6 @@ export class Board {
         const places = this.#state.endpointsByName
         this.endpoints = []
         this.#state.endpointsByName = new Map()
-        this.#state.endpointNameBytes = 0
         this.#state.statsAsOf = asOf
         for (const { endpoint: name, source, summary } of said) {
             if (this.#state.endpointsByName.has(endpointKey(name, source))) continue
@@ -496,33 +432,39 @@ export class Board {
             const old = known[places.get(endpointKey(name, source))]
             endpoint.newest = old?.newest ?? null
             endpoint.newestTime = old?.newestTime ?? null
-            const isUnchanged = old?.histogram.count === summary.count && old.histogram.errors === summary.errors
-            endpoint.histogram = isUnchanged ? old.histogram : LatencyHistogram.of(summary)
+            endpoint.summary = summary
         }
     }
 
-    /** Rule 6: one answered request. */
-    #time(sample, source, time, sequence) {
+    /** Takes over newer counts and times of endpoints than those of the stream's `stats` line. */
+    summarize(said) {
+        for (const { endpoint, source, summary } of said) {
+            const known = this.endpoints[this.#state.endpointsByName.get(endpointKey(endpoint, source))]
+            if (known !== undefined) known.summary = summary
+        }
+    }
+
+    /** Rule 6: the newest request; the agent counts them. */
+    #time(sample, source, time) {
         const index = this.#endpointIndex(sample.endpoint, source)
         if (index === null) return
         const endpoint = this.endpoints[index]
         endpoint.newest = sample
         endpoint.newestTime = time
-        if (sequence > this.#state.statsAsOf) endpoint.histogram.record(sample.ms)
     }
 
     /** Rules 6 and 7: an error. */
     #fail(failure, name, time, sequence) {
-        if (sequence > this.#state.statsAsOf && failure.endpoint !== null) {
-            const endpoint = this.#endpointIndex(failure.endpoint, name)
-            if (endpoint !== null) this.endpoints[endpoint].histogram.recordErrors()
-        }
+        if (sequence > this.#state.statsAsOf && failure.endpoint !== null) this.#endpointIndex(failure.endpoint, name)
         const source = this.#source(name, time)
         if (source === null) return
         this.#enter("failing", source, time, sequence)
         source.errors += 1
         const expiry = this.#expiry(time, this.#span(name))
-        if (time > expiry) this.#state.errors.append({ time, sequence, code: cutPoints(failure.code, longestCode) }, source.index, expiry)
+        if (time > expiry) {
+            while (source.errorMarks.first?.time <= expiry) source.errorMarks.removeFirst()
+            source.errorMarks.append({ time, sequence, code: cutPoints(failure.code, longestCode) })
+        }
         const retryAt = failure.retryIn === null ? null : time + failure.retryIn
         if (sequence > source.asOf) this.#because({ ...failure, retryAt }, source)
     }
@@ -535,14 +477,9 @@ export class Board {
 
     /** Rule 7: why a source fails. */
     #because(failure, source) {
-        const { messages } = this.#state
         const code = cutPoints(failure.code, longestText)
         const message = failure.message && cutPoints(failure.message, longestText)
-        messages.replace(source.index, lengthOf(source.failure?.message), lengthOf(message))
         source.failure = { ...failure, code, message }
-        messages.trim(this.limits.messages, oldest => {
-            this.sources[oldest].failure.message = null
-        })
     }
 
     /** Rule 7: a source comes into a state by a line that its state does not include. */
@@ -552,9 +489,7 @@ export class Board {
             source.state = state
             source.since = time
         }
-        if (state === "failing" || source.failure === null) return
-        this.#state.messages.replace(source.index, lengthOf(source.failure.message), null)
-        source.failure = null
+        if (state !== "failing") source.failure = null
     }
 
     /** Rule 8: a line about an agent. */
@@ -600,16 +535,14 @@ export class Board {
     #seriesIndex(name, source) {
         const index = this.#state.seriesByName.get(name)
         if (index !== undefined) return index
-        const bytes = this.series.length < this.limits.series ? this.#room(name, source) : null
-        if (bytes === null) {
+        if (this.series.length >= this.limits.series || !areNames(name, source)) {
             this.refusedSeries += 1
             return null
         }
-        this.#state.nameBytes += bytes
         const kind = seriesKind(name)
         this.series.push({
             name, source, kind, newest: null, event: null, lastWord: null, goneAt: null, events: 0, count: 0, windows: [],
-            span: this.#span(source),
+            points: new PointRing(this.limits.pointsPerSeries), isTrimmed: false, span: this.#span(source),
         })
         this.#state.seriesByName.set(name, this.series.length - 1)
         return this.series.length - 1
@@ -619,13 +552,11 @@ export class Board {
         const key = endpointKey(name, source)
         const index = this.#state.endpointsByName.get(key)
         if (index !== undefined) return index
-        const bytes = this.endpoints.length < this.limits.endpoints ? this.#room(name, source) : null
-        if (bytes === null) {
+        if (this.endpoints.length >= this.limits.endpoints || !areNames(name, source)) {
             this.refusedEndpoints += 1
             return null
         }
-        this.#state.endpointNameBytes += bytes
-        this.endpoints.push({ name, source, histogram: new LatencyHistogram(), newest: null, newestTime: null })
+        this.endpoints.push({ name, source, summary: null, newest: null, newestTime: null })
         this.#state.endpointsByName.set(key, this.endpoints.length - 1)
         return this.endpoints.length - 1
     }
@@ -634,38 +565,26 @@ export class Board {
     #source(name, time) {
         const known = this.describedSource(name)
         if (known !== null) return known
-        const bytes = this.sources.length < this.limits.sources ? this.#room(name) : null
-        if (bytes === null) {
+        if (this.sources.length >= this.limits.sources || !areNames(name)) {
             this.refusedSources += 1
             return null
         }
-        this.#state.nameBytes += bytes
         const index = this.sources.length
         const source = { name, index, state: "starting", since: time, failure: null, progress: null, events: 0, errors: 0 }
-        Object.assign(source, { newest: null, confirmed: null, answered: null, hasNewData: false, agent: null, outage: null })
+        Object.assign(source, { newest: null, confirmed: null, answered: null, hasNewData: false, agent: null, outage: null, errorMarks: new Ring(this.limits.errorsPerSource) })
         describe(source, undescribed)
         this.sources.push(source)
         this.sourceOrder.push(source)
         this.#state.sourcesByName.set(name, index)
         return source
     }
-
-    /** How many bytes new names take; null when one is too long, or there is no room for them. */
-    #room(...names) {
-        let bytes = 0
-        for (const name of names) {
-            const length = utf8Length(name)
-            if (length > longestName) return null
-            bytes += length
-        }
-        return this.#state.nameBytes + this.#state.endpointNameBytes + bytes <= this.limits.names ? bytes : null
-    }
 }
+
+const areNames = (...names) => names.every(name => utf8Length(name) <= longestName)
 
 /** What fires: rule 10. */
 class Alerts {
     #limits
-    #bytes = 0
     #byKey = new Map()
     #bySubject = new Map()
     /** What changed up to here may be over. */
@@ -711,14 +630,11 @@ class Alerts {
         for (const part of ["severity", "id"]) cut[part] = said[part] && cutPoints(said[part], longestWord)
         for (const part of ["text", "test", "note"]) cut[part] = said[part] && cutPoints(said[part], longestText)
         const alert = { ...said, ...cut, key, agent, sequence, evidence: { ...evidence, run: cut.run } }
-        alert.bytes = [agent, condition, about, ...Object.values(cut)].reduce((sum, part) => sum + lengthOf(part), 0)
-        const bytes = this.#bytes - (known?.bytes ?? 0) + alert.bytes
-        const isFull = (known === undefined && this.count >= this.#limits.alerts) || bytes > this.#limits.alertTexts
-        if (isFull || [condition, about].some(name => utf8Length(name) > longestName) || (agent !== null && !isAgentName(agent))) {
+        const isFull = known === undefined && this.count >= this.#limits.alerts
+        if (isFull || !areNames(condition, about) || (agent !== null && !isAgentName(agent))) {
             this.refused += 1
             return
         }
-        this.#bytes = bytes
         this.changes += 1
         alert.change = this.changes
         if (known !== undefined) {
@@ -742,7 +658,6 @@ class Alerts {
 
     #remove(alert) {
         this.changes += 1
-        this.#bytes -= alert.bytes
         this.#byKey.delete(alert.key)
         const rest = this.about(alert.subject).filter(each => each !== alert)
         if (rest.length > 0) this.#bySubject.set(alert.subject, rest)
@@ -803,8 +718,6 @@ class ShownAgent {
 
 /** Sources that ask the same endpoint have it counted for each. */
 const endpointKey = (name, source) => `${source.length} ${source}${name}`
-
-const lengthOf = text => (text === null || text === undefined ? 0 : utf8Length(text))
 
 /** Whether a stats line gives a source's state with its reason, so that older lines have nothing to add. */
 const isWhole = ({ state, failure, answered }) => (state === "failing" ? failure : answered) !== null

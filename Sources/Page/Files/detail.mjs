@@ -313,7 +313,7 @@ export function create(context) {
             name: series.name, kind: series.kind, unit: described?.unit ?? "", newest: series.newest.value,
             scale: series.kind === "data" ? described?.bands ?? null : null, isLog: view.isLog, range: view.range, offset,
             limits: alertsAbout(board, series.name).filter(({ limit }) => limit !== null).map(alert => ({ ...alert.limit, severity: severityOf(alert) })),
-            isWord: series.lastWord !== null, isStale: isStale || context.isLost, isTrimmed: board.isTrimmed(index), now,
+            isWord: series.lastWord !== null, isStale: isStale || context.isLost, isTrimmed: series.isTrimmed, now,
         }
         if (past === null) graph.update(graphModel(board, index, { width, start, lastWindow, span: view.span }, now), looks)
         else graph.update(past.series.model(windowWidth(width, past.length)), { ...looks, newest: null, isStale: false, isTrimmed: false, now: past.series.until })

@@ -48,8 +48,7 @@
 // Times are microseconds since the epoch, as Number. A module imports others as `from "./name.mjs"` on one line, screens but
 // the list and the help are imported here as `import("./name.mjs")`, and in no other way: a snapshot has that text replaced.
 
-import { Board, isStale, limits, limitsFor, newestTime } from "./board.mjs"
-import { worker } from "./connect.mjs"
+import { Board, isStale, limits, newestTime } from "./board.mjs"
 import { element, setClass, setText, visible } from "./dom.mjs"
 import { span as spanText } from "./format.mjs"
 import { createHeader } from "./header.mjs"
@@ -70,12 +69,10 @@ const mostFolds = 200
 const themes = ["auto", "light", "dark"]
 /** Lines change what is seen so often at the most, in milliseconds; what a person does is seen at the next frame. */
 const pace = 100
-// Bound: lines that a paused tab holds | 8 Mi characters | dropped; the tab begins again when it goes on
+// Bound: lines that a paused tab holds | 8 Mi characters | the stream is closed until it goes on
 const mostHeld = 8 << 20
-/** How long a hidden tab that streams for itself goes on, in milliseconds. */
+/** How long a hidden tab keeps its stream, in milliseconds. */
 const hiddenGrace = 5_000
-/** How long a worker may take to begin, in milliseconds. */
-const longestStart = 3_000
 /** How long after one that failed alerts are asked for again, in milliseconds. */
 const alertsPause = 3_000
 /** How long something said is seen, in milliseconds. */
@@ -110,13 +107,11 @@ const pacedTime = new PacedTime()
 const localTime = () => pacedTime.at(Date.now() * 1000)
 let now = 0
 let connection = { kind: recorded === null ? "waiting" : "open", since: Date.now() }
-/** While paused: what came since, how much that is, and when it was. */
+/** While paused: the lines that came since, their characters, how many have a number, and when it was. */
 let paused = null
 /** By name, whether groups of the list are folded, where somebody chose. */
 let folds = new Map()
-let port = null
-let hasHeard = false
-let isAlone = false
+let stream = null
 /** Whether the screens that are not shown yet were asked for. */
 let isComplete = false
 
@@ -148,7 +143,7 @@ const context = {
     get isPaused() { return paused !== null },
     get isKnown() { return clock.isKnown },
     get series() { return order.firstSeries(context.selected) },
-    get newSince() { return paused.texts === null ? null : paused.count },
+    get newSince() { return paused.characters > mostHeld ? null : paused.count },
 
     get width() { return Math.max(context.view.width ?? board.interval, 1) },
     get span() { return context.view.span ?? board.history },
@@ -272,22 +267,13 @@ function setFilter(text) {
 // Lines
 
 function begin() {
-    board = new Board(limitsFor(context.config.series ?? limits.series))
+    board = new Board({ series: context.config.series ?? limits.series })
     order = new ListOrder()
     clock = new AgentClock()
     paused = null
     context.selected = null
     context.epoch += 1
     context.described += 1
-}
-
-function take(text) {
-    const local = localTime()
-    for (const part of text.split("\n")) {
-        const line = readLine(part)
-        if (line !== null) fold(line, local)
-        else port?.postMessage("broken")
-    }
 }
 
 function fold(line, local) {
@@ -304,121 +290,81 @@ function fold(line, local) {
     if (line.kind !== "data" || !clock.isKnown) clock.note(line.time, local)
 }
 
-/** Keeps what comes while the screen stands still. */
-function hold(text) {
-    if (paused.texts === null) return
-    paused.texts.push(text)
-    paused.characters += text.length
-    for (let place = 0; place >= 0; place = text.indexOf("\n", place + 1)) {
-        if (text.startsWith('{"seq":', place === 0 ? 0 : place + 1)) paused.count += 1
-    }
-    if (paused.characters > mostHeld) paused.texts = null
-}
-
 function togglePause() {
     if (paused === null) {
-        paused = { now, texts: [], characters: 0, count: 0 }
+        paused = { now, lines: [], characters: 0, count: 0 }
     } else {
-        const { texts } = paused
+        const { lines } = paused
         paused = null
-        if (texts === null) port.postMessage("start")
-        else for (const text of texts) take(text)
+        for (const line of lines) fold(line, localTime())
+        stream?.open()
     }
     invalidate()
 }
 
-function receive(message) {
-    hasHeard = true
-    if (message.start) begin()
-    if (message.text !== undefined) {
+const listener = {
+    take(line, length) {
         const hadSeries = board.series.length > 0
         // Another run has nothing to do with what stands still.
-        if (paused !== null && message.text.startsWith('{"type":"hello"') && !message.text.includes(`"run":"${board.hello?.run}"`)) togglePause()
-        if (paused === null) take(message.text)
-        else hold(message.text)
+        if (paused !== null && line.kind === "hello" && line.body.run !== board.hello?.run) togglePause()
+        if (paused === null) {
+            fold(line, localTime())
+        } else {
+            paused.lines.push(line)
+            paused.characters += length
+            if (line.seq !== null) paused.count += 1
+            if (paused.characters > mostHeld) stream.close()
+        }
         // The first ones are waited for.
         if (hadSeries) linesCame()
         else invalidate()
-    }
-    if (message.beat !== undefined) context.playback = String(message.playback)
-    if (message.beat !== undefined && clock.isKnown) {
-        const time = Date.parse(message.beat) * 1000
-        pacedTime.setRate(message.rate, Date.now() * 1000)
-        if (Number.isFinite(time)) clock.note(time, localTime())
-    }
-    if (message.state !== undefined) {
+    },
+    beat({ time, rate = 1, playback = "" }) {
+        context.playback = String(playback)
+        if (!clock.isKnown) return
+        pacedTime.setRate(rate, Date.now() * 1000)
+        const agent = Date.parse(time) * 1000
+        if (Number.isFinite(agent)) clock.note(agent, localTime())
+    },
+    change(state) {
         const before = connection.kind
-        connection = message.state
-        if (connection.kind === "lost" && before !== "lost") say(`agent lost: ${connection.reason}`)
-        if (connection.kind === "open" && before === "lost") say("the agent is back")
-        if (connection.needsToken && !isAlone && !document.hidden) showToken()
+        connection = state
+        if (state.kind === "lost" && before !== "lost") say(`agent lost: ${state.reason}`)
+        if (state.kind === "open" && before === "lost") say("the agent is back")
         invalidate()
-    }
-    port.postMessage("next")
+    },
 }
 
-/** Asks what the server is set to; says whether it told. */
+/** Asks what the server is set to. */
 async function configure() {
     try {
         const response = await fetch("config")
-        if (!response.ok) return false
+        if (!response.ok) return
         Object.assign(context.config, await response.json())
-        // What came before is little.
-        if (context.config.series > board.limits.series) port?.postMessage("start")
     } catch {
-        return false
+        return
+    }
+    if (context.config.series > board.limits.series) {
+        // What came before is little.
+        begin()
+        stream.restart()
     }
     context.epoch += 1
     invalidate()
-    return true
 }
 
-// The stream: one for all tabs, or one of this tab
-
-let isShowing = false
-
-/** A browser asks for a token for a page, and never for a worker, which uses then what the page was let in with. */
-async function showToken() {
-    // Whoever is asked takes longer than the worker to try again.
-    if (isShowing) return
-    isShowing = true
-    if (await configure()) port.postMessage("retry")
-    isShowing = false
-}
-
+/** A hidden tab has no stream: a browser has six connections to a host, for all tabs together. */
 function connect() {
-    if (worker === null) return connectAlone()
-    listen(worker.port)
-    worker.onerror = connectAlone
-    // A worker that says nothing never began; what it may have failed with was said before anybody listened.
-    setTimeout(() => hasHeard || connectAlone(), longestStart)
-    addEventListener("pagehide", () => port.postMessage("leave"))
-}
-
-function connectAlone() {
-    if (isAlone) return
-    isAlone = true
-    const stream = new Stream()
-    const { port1, port2 } = new MessageChannel()
-    stream.subscribe(port1)
-    listen(port2)
+    stream = new Stream(listener)
     let timer = 0
-    document.addEventListener("visibilitychange", () => {
+    const follow = () => {
         clearTimeout(timer)
         if (document.hidden) timer = setTimeout(() => stream.close(), hiddenGrace)
-        else stream.open()
-    })
-    if (document.hidden) timer = setTimeout(() => stream.close(), hiddenGrace)
-}
-
-function listen(newPort) {
-    // A worker that begins when it is not waited for any more shall not send as well.
-    if (port !== null) {
-        port.onmessage = null
-        port.postMessage("leave")
+        else if (paused === null) stream.open()
     }
-    port = newPort
-    port.onmessage = event => receive(event.data)
+    document.addEventListener("visibilitychange", follow)
+    stream.open()
+    follow()
 }
 
 /** What asks sources, which nobody needs before there are some. */
@@ -739,7 +685,7 @@ async function withLooks(module) {
 async function fetchRecorded() {
     const { replay } = await import("./recorded.mjs")
     await replay(recorded.textContent, text => {
-        take(text)
+        for (const line of text.split("\n").map(readLine)) if (line !== null) fold(line, localTime())
         now = board.clock ?? 0
         invalidate()
     })
@@ -761,7 +707,7 @@ visit()
 addEventListener("hashchange", visit)
 document.addEventListener("visibilitychange", () => {
     if (document.hidden) return
-    if (connection.kind === "lost") port?.postMessage("retry")
+    stream?.retry()
     invalidate()
     if (recorded === null) tick()
 })
@@ -773,7 +719,7 @@ for (const [event, isPrinting] of [["beforeprint", true], ["afterprint", false]]
         draw()
     })
 }
-addEventListener("online", () => port?.postMessage("retry"))
+addEventListener("online", () => stream?.retry())
 // A page that comes back from the browser's memory has left its stream.
 addEventListener("pageshow", event => event.persisted && location.reload())
 if (recorded !== null) {

@@ -5,42 +5,42 @@ import { alertsByAgent } from "./alerts.mjs"
 import { element, setAttribute, setClass, setText, svg, visible } from "./dom.mjs"
 import { clock, length, milliseconds, processorTime, quantity, uptime } from "./format.mjs"
 import { createSparkline } from "./sparkline.mjs"
+import { fetchGreeting } from "./stream.mjs"
 
 const phases = ["dns", "connect", "tls", "wait", "receive"]
 
+/** What tables say of an endpoint's `summary`; percentiles of few calls tell nothing. */
 export const columns = [
-    { name: "n", title: "calls", read: histogram => histogram.count },
-    { name: "err", title: "errors", read: histogram => histogram.errors },
-    { name: "last", read: histogram => histogram.last },
-    { name: "mean", read: histogram => histogram.mean },
-    { name: "p50", read: histogram => histogram.percentile(50) },
-    { name: "p95", read: histogram => histogram.tellingPercentile(95) },
-    { name: "p99", read: histogram => histogram.tellingPercentile(99) },
-    { name: "max", read: histogram => histogram.maximum },
+    { name: "n", title: "calls", read: ({ count }) => count },
+    { name: "err", title: "errors", read: ({ errors }) => errors },
+    { name: "last", read: ({ last }) => last },
+    { name: "mean", read: ({ mean }) => mean },
+    { name: "p50", read: ({ p50 }) => p50 },
+    { name: "p95", read: ({ p95, count }) => count < 20 ? null : p95 },
+    { name: "p99", read: ({ p99, count }) => count < 100 ? null : p99 },
+    { name: "max", read: ({ maximum }) => maximum },
 ]
 
 /** What a column says of an endpoint: times as milliseconds, `–` where there is none to tell. */
-export function columnText({ name, read }, histogram) {
-    const value = read(histogram)
-    if (name === "n" || name === "err") return String(value)
-    return histogram.count === 0 || value === null ? "–" : milliseconds(value)
+export function columnText({ name, read }, summary) {
+    const value = summary && read(summary)
+    if (name === "n" || name === "err") return value === null ? "–" : String(value)
+    return value === null || summary.count === 0 ? "–" : milliseconds(value)
 }
 
 /** Endpoints in an order: by name, by a column from the greatest on, or (`worst`) by how ill they are. */
 export function sorted(endpoints, order, isFailing) {
-    const share = ({ count, errors }) => errors > 0 ? errors / (count + errors) : 0
     const column = columns.find(each => each.name === order)
-    const ranks = ({ histogram, source }) => {
-        if (column) return [histogram.count > 0 || column.name === "err" ? column.read(histogram) ?? -1 : -1]
-        if (order !== "worst") return []
-        return [isFailing(source) ? 1 : 0, share(histogram), histogram.tellingPercentile(95) ?? histogram.maximum]
+    const ranks = ({ summary, source }) => {
+        if (order === "name") return []
+        if (column) return [summary?.count > 0 || (order === "err" && summary) ? column.read(summary) ?? -1 : -1]
+        const { count, errors, p95, maximum } = summary ?? { count: 0, errors: 0, maximum: -1 }
+        return [isFailing(source) ? 1 : 0, errors > 0 ? errors / (count + errors) : 0, count < 20 ? maximum : p95]
     }
+    const text = ({ name, source }) => `${name} ${source}`
     return endpoints.map(endpoint => ({ endpoint, ranks: ranks(endpoint) })).sort((a, b) => {
-        for (let place = 0; place < a.ranks.length; place++) {
-            if (a.ranks[place] !== b.ranks[place]) return b.ranks[place] - a.ranks[place]
-        }
-        return a.endpoint.name < b.endpoint.name ? -1 : a.endpoint.name > b.endpoint.name ? 1
-            : a.endpoint.source < b.endpoint.source ? -1 : 1
+        const place = a.ranks.findIndex((rank, index) => rank !== b.ranks[index])
+        return place < 0 ? (text(a.endpoint) < text(b.endpoint) ? -1 : 1) : b.ranks[place] - a.ranks[place]
     }).map(({ endpoint }) => endpoint)
 }
 
@@ -61,6 +61,9 @@ const agentColumns = [
     { name: "skew", title: "how far its clock is ahead, less than 0 behind" }, { name: "lost", title: "lines that are lost" },
     { name: "host" }, { name: "system" }, { name: "version" },
 ]
+
+/** How often the agent is asked, in milliseconds. */
+const pace = 2_000
 
 // Endpoints and agents in the page's tables: 200, and 200 more by a button; counted on the button.
 const pageSize = 200
@@ -138,6 +141,7 @@ export function create(context) {
     /** What is shown of them, in its order. */
     let rows = new Map()
     let sortedAt = -Infinity
+    let askedAt = -Infinity
     let memories = []
     const keys = {}
 
@@ -222,7 +226,21 @@ export function create(context) {
 
     const keyOf = ({ source, name }) => `${source.length} ${source}${name}`
 
+    /** The agent counts requests and says how long they took, when it is asked. */
+    async function ask(board) {
+        if (context.isSnapshot || context.isPaused || performance.now() - askedAt < pace) return
+        askedAt = performance.now()
+        try {
+            const [, stats] = await fetchGreeting()
+            board.summarize(stats.body.endpoints)
+            context.invalidate()
+        } catch {
+            // What is known stands until the agent answers.
+        }
+    }
+
     function drawEndpoints(board, now) {
+        ask(board)
         // A board has another array after each summary, and one that only grows until then.
         const isSame = known.list === board.endpoints && known.count === board.endpoints.length
         if (!isSame) {
@@ -277,20 +295,19 @@ export function create(context) {
             element("tr", { role: "row" }, title, ...cells, sparkCell),
             element("tr", { role: "row", class: "phase-row" },
                 element("td", { role: "cell", colspan: columns.length + 2 }, bar, words)))
-        let key = ""
+        let key
         let sparkKey
         let phaseKey
 
         function update(board, endpoint) {
-            const { histogram, newest } = endpoint
+            const { summary, newest } = endpoint
             // Which agent it is of may be known later than the endpoint.
             const agent = board.agentOfSource(source)
             setText(prefix, visible(agent === null ? scheme : `${agent} ${scheme}`))
-            const newKey = `${histogram.count} ${histogram.errors} ${histogram.last} ${histogram.scaledSum}`
-            if (newKey !== key) {
-                key = newKey
-                columns.forEach((column, place) => setText(cells[place], columnText(column, histogram)))
-                setClass(cells[1], "bad", histogram.errors > 0)
+            if (summary !== key) {
+                key = summary
+                columns.forEach((column, place) => setText(cells[place], columnText(column, summary)))
+                setClass(cells[1], "bad", summary?.errors > 0)
             }
             const index = board.seriesNamed("latency:" + source)
             const series = board.series[index]

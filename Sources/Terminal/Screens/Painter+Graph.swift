@@ -466,7 +466,7 @@ extension Painter {
             add("n", NumberText.short(count))
             if state.isLog { pieces.append(("log   ", theme.warning)) }
             if state.range != nil { pieces.append(("range fixed   ", theme.warning)) }
-            if past == nil, board.isTrimmed(board.series(named: series.name) ?? -1) {
+            if past == nil, series.isTrimmed {
                 pieces.append(("oldest values left out", theme.warning))
             }
         } else {

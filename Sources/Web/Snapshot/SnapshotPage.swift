@@ -18,9 +18,8 @@ struct SnapshotPage {
     /// - Parameter files: the page's files; the first one is the page itself.
     init(_ files: [(name: String, text: [UInt8])]) {
         var page = files.first?.text ?? []
-        // Removes what needs a server: the tab's icon, modules to fetch, and the script that starts the stream early.
+        // Removes what needs a server: the tab's icon, and modules to fetch.
         page.replace("<link rel=\"icon\" type=\"image/svg+xml\" href=\"icon.svg\">\n", by: [])
-        page.replace("<script type=\"module\" src=\"connect.mjs\"></script>\n", by: [])
         for (name, _) in files { page.replace("<link rel=\"modulepreload\" href=\"\(name)\">\n", by: []) }
         var styles = "style-src"
         for (name, text) in files where name.hasSuffix(".css") {

@@ -29,10 +29,9 @@ private struct TwinFeed {
         json = JSONGenerator(seed: seed)
         var limits: [String: Int] = [:]
         let most = [
-            "series": 9, "points_per_series": 12, "points": 40, "windows_per_series": 4, "windows": 12, "endpoints": 5,
-            "sources": 7, "names": 400, "words": 3, "memory": 4, "lines": 30, "gaps": 3, "data_per_event": 60,
-            "data": 150, "texts": 60, "messages": 40, "outputs": 2, "errors_per_source": 4, "errors": 9, "agents": 3,
-            "alerts": 4, "alert_texts": 300,
+            "series": 9, "points_per_series": 12, "windows_per_series": 4, "endpoints": 5, "sources": 7, "memory": 4,
+            "lines": 30, "gaps": 3, "data_per_event": 60, "outputs": 2, "errors_per_source": 4, "agents": 3,
+            "alerts": 4,
         ]
         for (name, limit) in most.sorted(by: { $0.key < $1.key }) where Bool.random(using: &json.random) {
             limits[name] = Int.random(in: limit / 2...limit, using: &json.random)

@@ -31,12 +31,11 @@ import Testing
     func limits(_ given: VectorJSON?) -> Board.Limits {
         var limits = Board.Limits()
         let keys: [(String, WritableKeyPath<Board.Limits, Int>)] = [
-            ("series", \.series), ("points_per_series", \.pointsPerSeries), ("points", \.points),
-            ("windows_per_series", \.windowsPerSeries), ("windows", \.windows), ("endpoints", \.endpoints),
+            ("series", \.series), ("points_per_series", \.pointsPerSeries),
+            ("windows_per_series", \.windowsPerSeries), ("endpoints", \.endpoints),
             ("sources", \.sources), ("memory", \.memory), ("lines", \.lines), ("gaps", \.gaps),
-            ("data_per_event", \.dataPerEvent), ("data", \.data), ("errors_per_source", \.errorsPerSource),
-            ("errors", \.errors), ("names", \.names), ("words", \.words), ("texts", \.texts), ("messages", \.messages),
-            ("outputs", \.outputs), ("agents", \.agents), ("alerts", \.alerts), ("alert_texts", \.alertTexts),
+            ("data_per_event", \.dataPerEvent), ("errors_per_source", \.errorsPerSource),
+            ("outputs", \.outputs), ("agents", \.agents), ("alerts", \.alerts),
         ]
         for (key, path) in keys {
             if let limit = given?[key]?.number { limits[keyPath: path] = Int(limit) }
@@ -109,7 +108,7 @@ extension Board {
             "name": .string(series.name), "source": .string(series.source), "count": .int(series.count),
             "newest": series.newest.map(\.vector) ?? .null, "events": .int(series.events),
             "event": series.event.map(\.vector) ?? .null,
-            "trimmed": .bool(isTrimmed(index)), "points": .array(points(of: index).map(\.vector)),
+            "trimmed": .bool(series.isTrimmed), "points": .array(points(of: index).map(\.vector)),
             "window_lines": .array(series.windows.map(\.vector)),
             "windows": .array(windows(of: index, width: width, over: range).map(\.vector)),
         ]

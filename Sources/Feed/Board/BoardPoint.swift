@@ -1,7 +1,7 @@
 package import Reactor
 
 /// One value of a series on a board.
-package struct BoardPoint: BoardMoment, Equatable {
+package struct BoardPoint: Sendable, Equatable {
     /// The event's time, in microseconds since the epoch.
     package var microseconds: Int64
     package var value: Double
@@ -22,7 +22,7 @@ package struct BoardPoint: BoardMoment, Equatable {
 }
 
 /// One error of a source, to mark where its values are drawn.
-package struct BoardError: BoardMoment, Equatable {
+package struct BoardError: Sendable, Equatable {
     /// The line's time, in microseconds since the epoch.
     package var microseconds: Int64
     package var sequence: Int
