@@ -52,9 +52,6 @@ static const unsigned char help_mjs[] = {
 static const unsigned char icon_svg[] = {
 #embed "Files/icon.svg"
 };
-static const unsigned char later_css[] = {
-#embed "Files/later.css"
-};
 static const unsigned char line_mjs[] = {
 #embed "Files/line.mjs"
 };
@@ -124,7 +121,6 @@ static const struct cw_page_file files[] = {
     ENTRY("header.mjs", header_mjs),
     ENTRY("help.mjs", help_mjs),
     ENTRY("icon.svg", icon_svg),
-    ENTRY("later.css", later_css),
     ENTRY("line.mjs", line_mjs),
     ENTRY("list.mjs", list_mjs),
     ENTRY("main.mjs", main_mjs),

@@ -7,10 +7,7 @@ package enum PageFiles {
         package let name: String
         package let bytes: UnsafeRawBufferPointer
 
-        /// The bytes to send: of modules and style sheets without comments, which saves a quarter.
-        package var content: [UInt8] {
-            name.hasSuffix(".mjs") || name.hasSuffix(".css") ? PageFiles.withoutComments(bytes) : Array(bytes)
-        }
+        package var content: [UInt8] { Array(bytes) }
     }
 
     /// All of them, the page itself (`index.html`) first.
@@ -20,23 +17,5 @@ package enum PageFiles {
             return File(
                 name: String(cString: file.name), bytes: UnsafeRawBufferPointer(start: file.bytes, count: file.count))
         }
-    }
-
-    /// Removes blank lines, comments, and indentation. It does not parse the language: our files have no multi-line
-    /// strings, and no comments beside code in another form, as `Tests/page/files.test.mjs` checks.
-    static func withoutComments(_ text: UnsafeRawBufferPointer) -> [UInt8] {
-        var kept: [UInt8] = []
-        kept.reserveCapacity(text.count)
-        var isComment = false
-        for line in text.split(separator: UInt8(ascii: "\n")) {
-            let line = line.drop { $0 == UInt8(ascii: " ") }
-            if isComment || line.starts(with: "/*".utf8) {
-                isComment = !line.suffix(2).elementsEqual("*/".utf8)
-            } else if !line.isEmpty, !line.starts(with: "//".utf8) {
-                kept += line
-                kept.append(UInt8(ascii: "\n"))
-            }
-        }
-        return kept
     }
 }

@@ -125,7 +125,7 @@ import Web
             for answer in answers {
                 let policy = answer.fields["content-security-policy"] ?? ""
                 #expect(policy.hasPrefix("default-src 'none'") && policy.contains("frame-ancestors 'none'"))
-                #expect(policy.contains("require-trusted-types-for 'script'; trusted-types catwatch"))
+                #expect(policy.contains("require-trusted-types-for 'script'; trusted-types 'none'"))
                 #expect(answer.fields["x-content-type-options"] == "nosniff")
                 #expect(answer.fields["referrer-policy"] == "no-referrer")
                 #expect(answer.fields["cross-origin-resource-policy"] == "same-origin")

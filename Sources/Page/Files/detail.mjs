@@ -4,7 +4,7 @@ import { alertRow, alertsAbout, linesText } from "./alerts.mjs"
 import { ValueAxis } from "./axis.mjs"
 import { newestTime } from "./board.mjs"
 import { element, setAttribute, setClass, setText, visible } from "./dom.mjs"
-import { csv, download, fileName, isoTime, json, seriesRows, standaloneSVG } from "./export.mjs"
+import { csv, download, fileName, isoTime, json, seriesRows } from "./export.mjs"
 import { rowsOf } from "./fields.mjs"
 import { age, clock } from "./format.mjs"
 import { createGraph, graphModel } from "./graph.mjs"
@@ -66,7 +66,7 @@ export function create(context) {
     const tools = element("div", { class: "detail-tools", role: "toolbar", "aria-label": "This series" }, tableButton, logButton, pollButton, times,
         element("span", { class: "detail-export", role: "group", "aria-labelledby": "detail-save" },
             element("span", { id: "detail-save" }, "Save as"),
-            button("CSV", () => save("csv")), button("JSON", () => save("json")), button("SVG", () => save("svg"))))
+            button("CSV", () => save("csv")), button("JSON", () => save("json"))))
 
     const eventTitle = element("h3")
     const text = element("p", { class: "event-text" })
@@ -373,11 +373,6 @@ export function create(context) {
         const index = board.seriesNamed(shown)
         if (index === undefined) return
         const series = board.series[index]
-        if (form === "svg") {
-            const taken = `${visible(series.name)} · ${isoTime(board.clock ?? 0)}`
-            download(standaloneSVG(graph.plot, taken), fileName(shown, "svg"), "image/svg+xml")
-            return
-        }
         const described = board.describedSource(series.source)
         const ring = board.points(index)
         const points = past !== null ? [] : Array.from({ length: ring.count }, (_, place) =>

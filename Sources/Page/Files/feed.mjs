@@ -189,7 +189,7 @@ export function create(context) {
 
 /** A choice of one of some names, or of none. */
 function createChoice(label, none, choose) {
-    const select = element("select", { class: "types", "aria-label": label, onchange: () => choose(select.value) })
+    const select = element("select", { class: "types", hidden: true, "aria-label": label, onchange: () => choose(select.value) })
     let key = ""
 
     function draw(found, chosen) {

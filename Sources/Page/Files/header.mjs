@@ -159,7 +159,7 @@ export function createHeader(context) {
         playback.hidden = context.playback === ""
         setText(playback, `replay ${visible(context.playback)}`)
         drawChips(board, now)
-        const firing = context.alerts?.summary(board) ?? null
+        const firing = context.alerts.summary(board)
         alerts.hidden = firing === null
         setText(alerts, firing?.text ?? "")
         setAttribute(alerts, "data-severity", firing?.severity ?? null)
@@ -191,7 +191,7 @@ export function createHeader(context) {
 const isFailing = source => source.state === "failing" && source.isListed
 
 /** A list of sources: `element`, and `draw(sources, most, textOf)`, which says whether anything is new. */
-export function createChips(label, name) {
+function createChips(label, name) {
     const list = element("ul", { class: name, "aria-label": label })
     const nodes = []
     let key = ""

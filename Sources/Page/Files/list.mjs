@@ -8,14 +8,12 @@ import { setBadgeColor } from "./bands.mjs"
 import { createSparkline } from "./sparkline.mjs"
 import { Group, isAlert } from "./order.mjs"
 import { address } from "./screens.mjs"
+import { drawSmall } from "./pictures.mjs"
 import { headingOf, marks, nameParts, noteOf, shapes, standing, troubleText } from "./standing.mjs"
 
 // The page's rows of series: those in sight, 6 above and below; others when they come into sight.
 /** Rows above and below what is seen, so that a quick hand sees no hole. */
 const beyond = 6
-// Printed rows of series: 5,000, some 100 pages; the page counts the others.
-const printed = 5000
-const smallestTile = { width: 280, height: 150 }
 const columns = [
     { name: "name", title: "name", sort: "name" }, { name: "spark", title: "history" },
     { name: "value", title: "value", sort: "value" }, { name: "band", title: "band" },
@@ -40,15 +38,13 @@ export function create(context) {
     const grid = element("div", { role: "treegrid", class: "grid", tabindex: 0, "aria-label": "Series", "aria-readonly": "true" },
         element("div", { role: "rowgroup", class: "head" }, head), body)
     const empty = element("div", { class: "empty" })
-    const unprinted = element("p", { class: "unprinted" })
     const section = element("section", { class: "list", "aria-labelledby": "list-title" },
-        element("h2", { id: "list-title", class: "visually-hidden" }, "List"), grid, empty, unprinted)
+        element("h2", { id: "list-title", class: "visually-hidden" }, "List"), grid, empty)
 
     /** Records of rows; the one for place p of the order is at p modulo their number. */
     let pool = []
-    let layout = { isWall: false, perLine: 1, rowHeight: 36, room: 0, top: 0 }
+    let layout = { isWall: false, rowHeight: 36, room: 0 }
     let isMeasured = false
-    let wasPrinting = false
     let shown = []
     let follows = false
 
@@ -105,76 +101,32 @@ export function create(context) {
 
     // Where rows are
 
-    function measure(count) {
-        const isWall = context.isWall
-        setClass(section, "wall-tiles", isWall)
-        const height = grid.clientHeight
-        const width = grid.clientWidth
-        if (isWall) {
-            layout = { isWall, ...tiles(count, width, height), room: height, top: 0 }
-        } else {
-            const top = head.offsetHeight
-            layout = { isWall, perLine: 1, rowHeight: pixels(grid, "--row-height"), room: height - top, top }
-        }
-        setStyle(section, "--tall", layout.rowHeight + "px")
-        setStyle(section, "--share", String(1 / layout.perLine))
+    function measure() {
+        layout = { isWall: context.isWall, rowHeight: pixels(grid, "--row-height"), room: grid.clientHeight - head.offsetHeight }
         isMeasured = true
         for (const row of pool) row.place = -1
-    }
-
-    /** How many tiles stand side by side so that they are as large as can be and all are seen; else they scroll. */
-    function tiles(count, width, height) {
-        const most = Math.max(1, Math.floor(width / smallestTile.width))
-        let best = { perLine: most, rowHeight: smallestTile.height }
-        let size = 0
-        for (let perLine = 1; perLine <= most; perLine++) {
-            const rowHeight = Math.min(height / Math.ceil(count / perLine), width / perLine * 0.7)
-            // What can be read from afar goes by the smaller side.
-            const reach = Math.min(rowHeight, width / perLine * 0.5)
-            if (rowHeight >= smallestTile.height && reach > size) {
-                size = reach
-                best = { perLine, rowHeight: Math.floor(rowHeight) }
-            }
-        }
-        return best
-    }
-
-    /** Those of the order that are shown: on a wall, beside failing and late sources, only values that a source said, if there are any. */
-    function select(board) {
-        const { order } = context
-        if (!context.isWall) return order.rows
-        if (context.firingOnly) return order.rows
-        const calm = order.series.filter(index => order.alertsOf(index) === undefined)
-        const values = calm.filter(index => board.series[index].kind === "data" && board.series[index].newest)
-        return [...order.firing, ...order.troubles, ...(values.length > 0 ? values : calm)]
     }
 
     // Drawing
 
     function update(board, now) {
-        const rows = select(board)
-        if (!isMeasured || layout.isWall !== context.isWall || (layout.isWall && rows.length !== shown.length)) measure(rows.length)
+        const { rows } = context.order
+        if (!isMeasured || layout.isWall !== context.isWall) measure()
         shown = rows
         drawEmpty(board, rows)
         grid.hidden = rows.length === 0
         if (rows.length === 0) return
-        const lines = Math.ceil(rows.length / layout.perLine)
-        setStyle(body, "height", `${lines * layout.rowHeight}px`)
+        setStyle(body, "height", `${rows.length * layout.rowHeight}px`)
         setAttribute(grid, "aria-rowcount", rows.length + 1)
         for (const [key, cell] of sorts) setAttribute(cell, "aria-sort", key === context.sort ? (key === "name" ? "ascending" : "descending") : null)
 
-        const chosen = placeOf(rows)
+        const chosen = chosenPlace()
         if (follows && chosen >= 0) reveal(chosen)
         follows = false
-        const isPrinting = context.isPrinting
-        const first = isPrinting ? 0 : Math.max(0, Math.floor(grid.scrollTop / layout.rowHeight) - beyond) * layout.perLine
-        const last = isPrinting ? Math.min(rows.length, printed) : Math.min(rows.length, (Math.ceil((grid.scrollTop + layout.room) / layout.rowHeight) + beyond) * layout.perLine)
-        setText(unprinted, isPrinting && last < rows.length ? `${rows.length - last} more series are not printed` : "")
-        // What was made for paper goes.
-        if (wasPrinting && !isPrinting) for (const row of pool.splice(0)) row.element.remove()
-        wasPrinting = isPrinting
-        // Else only ever more, so that the same place has the same record.
-        const need = isPrinting ? last : Math.min((Math.ceil(layout.room / layout.rowHeight) + 2 * beyond + 2) * layout.perLine, Math.ceil(rows.length / layout.perLine) * layout.perLine)
+        const first = Math.max(0, Math.floor(grid.scrollTop / layout.rowHeight) - beyond)
+        const last = Math.min(rows.length, Math.ceil((grid.scrollTop + layout.room) / layout.rowHeight) + beyond)
+        // Only ever more, so that the same place has the same record.
+        const need = Math.min(Math.ceil(layout.room / layout.rowHeight) + 2 * beyond + 2, rows.length)
         if (pool.length < need) {
             for (const row of pool) row.place = -1
             while (pool.length < need) pool.push(makeRow())
@@ -200,18 +152,12 @@ export function create(context) {
     }
 
     /** Where the chosen row stands; -1 where nothing is chosen. */
-    function placeOf(rows) {
-        if (context.selected === null) return -1
-        return context.isWall ? rows.indexOf(context.selected) : context.order.place(context.selected)
-    }
+    const chosenPlace = () => context.selected === null ? -1 : context.order.place(context.selected)
 
     function put(row, place) {
         if (row.place === place) return
         row.place = place
-        const line = Math.floor(place / layout.perLine)
-        setStyle(row.element, "transform", `translateY(${line * layout.rowHeight}px)`)
-        if (layout.isWall) setStyle(row.element, "left", `${place % layout.perLine / layout.perLine * 100}%`)
-        else setStyle(row.element, "left", "0")
+        setStyle(row.element, "transform", `translateY(${place * layout.rowHeight}px)`)
         setAttribute(row.element, "aria-rowindex", place + 2)
         row.element.id = "row-" + place
         row.element.hidden = false
@@ -225,9 +171,9 @@ export function create(context) {
         setClass(row.element, "of-source", isSource)
         const alerts = isSource ? isAlert(item) ? [item] : undefined : context.order.alertsOf(item)
         setClass(row.element, "ill", isSource && !(item instanceof Group) && alerts === undefined)
-        row.said = (alerts && context.alerts?.row(alerts, now)) ?? null
+        row.said = (alerts && context.alerts.row(alerts, now)) ?? null
         setAttribute(row.element, "data-severity", row.said?.severity ?? null)
-        setAttribute(row.element, "aria-level", !isSource && !context.isWall && context.order.isBelowHeading(item) ? 2 : 1)
+        setAttribute(row.element, "aria-level", !isSource && context.order.isBelowHeading(item) ? 2 : 1)
         setAttribute(row.element, "aria-expanded", item instanceof Group ? String(!isFolded(item)) : null)
         if (isSource) drawSource(row, item, now)
         else drawSeries(row, board, item, now)
@@ -261,8 +207,8 @@ export function create(context) {
     function drawSeries(row, board, index, now) {
         const series = board.series[index]
         const { order } = context
-        const isBelow = !context.isWall && order.isBelowHeading(index)
-        setMark(row.mark, row.said !== null ? row.said : !context.isWall && order.isHeading(index) ? context.stateOf(board.describedSource(series.source)) : null)
+        const isBelow = order.isBelowHeading(index)
+        setMark(row.mark, row.said !== null ? row.said : order.isHeading(index) ? context.stateOf(board.describedSource(series.source)) : null)
         const time = newestTime(series)
         const isStale = context.isStale(index)
         const ageText = time === null ? "" : age(now - time)
@@ -310,10 +256,7 @@ export function create(context) {
         setClass(row.element, "worded", stands.word !== null)
         setStyle(row.element, "--badges", stands.former !== null ? "74px" : band !== null ? "30px" : "0px")
         setAttribute(row.amount, "title", stands.word !== null ? visible(stands.word) : null)
-        // Columns that tiles have to fit these into, in widths of a figure; a unit may have no more than six.
-        setStyle(row.element, "--figures", String((stands.quantity?.text.length ?? 0) + Math.min(visible(stands.quantity?.unit ?? "").length, 6) * 0.3))
-        setStyle(row.element, "--letters", String(band === null ? 0 : isNamed ? visible(band.name).length : 1))
-        context.drawSmall?.(row, series, now, context.config)
+        drawSmall(row, series, now, context.config)
         setText(row.arrow, stands.arrow)
         setAttribute(row.arrow, "class", "arrow " + stands.course)
         row.changeText = stands.changeText
@@ -343,7 +286,7 @@ export function create(context) {
         empty.hidden = rows.length > 0
         if (rows.length > 0) return
         if (context.firingOnly && board.series.length > 0) {
-            context.alerts?.drawEmpty(empty)
+            context.alerts.drawEmpty(empty)
         } else if (context.filter !== "" && board.series.length > 0) {
             empty.replaceChildren(element("p", {}, "no series is called ", element("strong", {}, visible(context.filter))),
                 element("p", {}, element("button", { type: "button", class: "plain", onclick: () => context.choose({ filter: "" }) }, "clear the filter")))
@@ -355,25 +298,24 @@ export function create(context) {
     // Choosing
 
     function reveal(place) {
-        const top = Math.floor(place / layout.perLine) * layout.rowHeight
-        const room = layout.room
+        const { rowHeight, room } = layout
+        const top = place * rowHeight
         if (top < grid.scrollTop) grid.scrollTop = top
-        else if (top + layout.rowHeight > grid.scrollTop + room) grid.scrollTop = top + layout.rowHeight - room
+        else if (top + rowHeight > grid.scrollTop + room) grid.scrollTop = top + rowHeight - room
     }
 
     function move(step) {
         if (shown.length === 0) return
-        const place = placeOf(shown)
+        const from = chosenPlace()
         // Nothing chosen is the topmost, which the first key chooses.
-        const next = place < 0 ? (step < 0 ? 0 : Math.min(step - 1, shown.length - 1)) : place + step
+        const next = from < 0 ? (step < 0 ? 0 : Math.min(step - 1, shown.length - 1)) : from + step
         context.select(shown[Math.min(Math.max(next, 0), shown.length - 1)])
         follows = true
     }
 
     /** The row that is seen as chosen, which may stand for one that is folded or gone; null for none. */
     function current() {
-        const place = placeOf(shown)
-        if (place >= 0) context.selected = shown[place]
+        if (chosenPlace() >= 0) context.selected = shown[chosenPlace()]
         return context.selected
     }
 
@@ -394,11 +336,11 @@ export function create(context) {
         return true
     }
 
-    const inward = () => (context.isWall ? move(1) : fold(false) || enter())
-    const outward = () => (context.isWall ? move(-1) : fold(true))
-    const page = () => Math.max(1, Math.floor(layout.room / layout.rowHeight) - 1) * layout.perLine
+    const inward = () => fold(false) || enter()
+    const outward = () => fold(true)
+    const page = () => Math.max(1, Math.floor(layout.room / layout.rowHeight) - 1)
     const far = 1_000_000
-    const line = step => () => move(step * layout.perLine)
+    const line = step => () => move(step)
     const keys = {
         ArrowUp: { text: "choose a series", run: line(-1) }, ArrowDown: { run: line(1) },
         k: { run: line(-1) }, j: { run: line(1) },

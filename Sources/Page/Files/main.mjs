@@ -33,11 +33,9 @@
 //     stateOf(source)      failing, late, well or starting
 //     isLost, isPaused     the agent is away; the screen stands still
 //     isSnapshot           there is no agent behind this page: nothing can be polled
-//     alerts               what `createAlerts` returns, once that module has come; null before
+//     alerts               what `createAlerts` returns
 //     firingOnly           the list shows only what fires
-//     drawSmall            draws a small picture in a row, once that module has come
 //     isBare               one graph alone (`?bare`)
-//     isPrinting           all of the list is to be in the document
 //     navigate(hash)       goes to an address: "#/metrics"; `seriesAddress(name)` makes that of a series
 //     step(count)          goes to the series so many on in the list's order, of the same source
 //     poll(source)         asks a source now; says how it went; resolves to whether it was taken
@@ -45,17 +43,24 @@
 //     invalidate()         asks for a frame
 //     say(text)            tells a screen reader, and shows it at the bottom for a moment
 //
-// Times are microseconds since the epoch, as Number. A module imports others as `from "./name.mjs"` on one line, screens but
-// the list and the help are imported here as `import("./name.mjs")`, and in no other way: a snapshot has that text replaced.
+// Times are microseconds since the epoch, as Number. A module imports others as `from "./name.mjs"` on one line, and in no other
+// way: a snapshot has that text replaced.
 
+import { createAlerts } from "./alerts.mjs"
 import { Board, isStale, limits, newestTime } from "./board.mjs"
+import { create as createDetail } from "./detail.mjs"
 import { element, setClass, setText, visible } from "./dom.mjs"
+import { create as createFeed } from "./feed.mjs"
 import { span as spanText } from "./format.mjs"
 import { createHeader } from "./header.mjs"
+import { createHelp } from "./help.mjs"
 import { readLine } from "./line.mjs"
 import { create as createList } from "./list.mjs"
+import { create as createMetrics } from "./metrics.mjs"
 import { ListOrder } from "./order.mjs"
-import { address, createLater, route, seriesAddress } from "./screens.mjs"
+import { createPolling } from "./poll.mjs"
+import { replay } from "./recorded.mjs"
+import { address, route, seriesAddress } from "./screens.mjs"
 import { stateOf } from "./standing.mjs"
 import { Stream } from "./stream.mjs"
 import { AgentClock, PacedTime, windowIndex, windowStart } from "./windows.mjs"
@@ -73,8 +78,6 @@ const pace = 100
 const mostHeld = 8 << 20
 /** How long a hidden tab keeps its stream, in milliseconds. */
 const hiddenGrace = 5_000
-/** How long after one that failed alerts are asked for again, in milliseconds. */
-const alertsPause = 3_000
 /** How long something said is seen, in milliseconds. */
 const saidFor = 4_000
 
@@ -112,8 +115,6 @@ let paused = null
 /** By name, whether groups of the list are folded, where somebody chose. */
 let folds = new Map()
 let stream = null
-/** Whether the screens that are not shown yet were asked for. */
-let isComplete = false
 
 const context = {
     get board() { return board },
@@ -127,7 +128,6 @@ const context = {
     filter: "",
     sort: "source",
     firingOnly: false,
-    alerts: null,
     feedType: "",
     feedSource: "",
     /** How the agent plays a recording back: "10x", "max" or "paused"; "" when it does not. */
@@ -137,7 +137,6 @@ const context = {
     described: 0,
     isSnapshot: recorded !== null,
     isBare: query.has("bare"),
-    isPrinting: false,
     isWall: query.has("wall"),
     get isLost() { return connection.kind === "lost" },
     get isPaused() { return paused !== null },
@@ -240,7 +239,7 @@ const context = {
         drawHints()
         invalidate()
     },
-    poll: async source => (await fetchPolling()).poll(source),
+    poll: source => polling.poll(source),
     press,
     say,
     invalidate,
@@ -367,12 +366,6 @@ function connect() {
     follow()
 }
 
-/** What asks sources, which nobody needs before there are some. */
-const fetchPolling = () => import("./poll.mjs").then(module => module.createPolling(context), () => {
-    say("nothing answers")
-    return { poll: () => false, pollAll() {} }
-})
-
 // Drawing
 
 let frame = 0
@@ -408,42 +401,7 @@ function draw() {
     }
     header.update(board, now)
     screen.update(board, now)
-    if (!isBehind()) context.alerts?.announce(board)
-    if (board.alerts.count > 0) fetchAlerts()
-    if (!isComplete && board.series.length > 0) complete()
-}
-
-/** Fetches the other screens when there is time: they shall be there at once, and without the agent as well. */
-function complete() {
-    isComplete = true
-    // One graph that is embedded leads nowhere.
-    if (context.isBare) return
-    const whenIdle = globalThis.requestIdleCallback ?? setTimeout
-    whenIdle(() => {
-        Object.values(screens).forEach(screen => screen.fetch?.())
-        fetchHelp().catch(() => {})
-        fetchAlerts()
-        fetchPictures().catch(() => {})
-    })
-}
-
-let alertsAskedAt = -Infinity
-
-/** What is said of alerts, which most feeds do without; asked for again, if it did not come, while something fires. */
-function fetchAlerts() {
-    if (context.alerts !== null || performance.now() - alertsAskedAt < alertsPause) return
-    alertsAskedAt = performance.now()
-    withLooks(import("./alerts.mjs")).then(module => {
-        context.alerts ??= module.createAlerts(context)
-        invalidate()
-    }, () => {})
-}
-
-async function fetchPictures() {
-    const module = await import("./pictures.mjs")
-    context.drawSmall = module.drawSmall
-    context.described += 1
-    invalidate()
+    if (!isBehind()) context.alerts.announce(board)
 }
 
 /** Ages grow by themselves, where somebody sees them. */
@@ -484,23 +442,12 @@ function say(text) {
     saidTimer = setTimeout(() => setText(said, ""), saidFor)
 }
 
-/** Whether the looks of a wall have come, or do not come. */
-let isDressed = false
-
-function dress() {
-    isDressed = true
-    applyTheme()
-    invalidate()
-}
-
 function applyTheme() {
     const root = document.documentElement
     const theme = query.get("theme") ?? context.settings.theme
     setClass(root, "light", theme === "light")
     setClass(root, "dark", theme === "dark")
-    setClass(document.body, "wall", context.isWall)
-    setClass(document.body, "undressed", context.isWall && !isDressed)
-    if (context.isWall && !isDressed) withLooks().catch(() => {}).then(dress)
+    setClass(root, "wall", context.isWall)
     setClass(document.body, "bare", context.isBare)
     setClass(document.body, "recording", recorded !== null)
 }
@@ -596,7 +543,7 @@ const keys = {
     s: { text: "sort by source, name, value, change, age", run: () => context.choose({ sort: sorts[(sorts.indexOf(context.sort) + 1) % sorts.length] }) },
     "/": { text: "filter by parts of the name: Köln|Kiel", run: () => !header.filter.hidden && header.filter.select() },
     "!": { text: "only what fires, and everything again", run: () => context.choose({ firing: !context.firingOnly }) },
-    r: { text: "ask the sources now", run: async () => (await fetchPolling()).pollAll() },
+    r: { text: "ask the sources now", run: () => polling.pollAll() },
     w: { text: "readable from afar, and back", run: toggleWall },
     u: { text: "local time, or UTC", run: () => context.change({ utc: !context.settings.utc }) },
     d: { text: "light, dark, or as the system has it", run: () => context.change({ theme: themes[(themes.indexOf(context.settings.theme) + 1) % themes.length] }) },
@@ -631,7 +578,7 @@ addEventListener("keydown", event => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
     const { key } = event
     const target = event.target instanceof Element ? event.target : document.body
-    if (target.closest("input, select, textarea, dialog[open]") !== null && !(key === "?" && help?.isOpen)) return
+    if (target.closest("input, select, textarea, dialog[open]") !== null && !(key === "?" && help.isOpen)) return
     if (movements.has(key) && target.closest(".chips, .graph-table") !== null) return
     // Letters alone are keys only where they are wanted (WCAG 2.1.4).
     if (key.length === 1 && !context.settings.keys) return
@@ -640,68 +587,26 @@ addEventListener("keydown", event => {
     if (press(key)) event.preventDefault()
 })
 
-let help = null
-const fetchHelp = () => withLooks(import("./help.mjs")).then(module => {
-    help ??= module.createHelp(context)
-    drawHints()
-})
-
-/** The line at the bottom comes with the help. */
 function drawHints() {
-    if (help !== null) header.drawHints(help.hints(context.screen, isUseful))
+    header.drawHints(help.hints(context.screen, isUseful))
 }
 
-async function toggleHelp() {
-    try {
-        await fetchHelp()
-    } catch {
-        return say("the help could not be fetched from the agent")
-    }
+function toggleHelp() {
     if (help.isOpen) help.close()
     else help.open({ ...keys, ...screens[context.screen].keys }, isUseful)
 }
 
 // The start
 
-let looks = null
-
-/** Resolves to a module once the looks of what comes later are there as well, which are fetched once; a snapshot has them in it. */
-async function withLooks(module) {
-    looks ??= recorded !== null ? Promise.resolve() : new Promise((resolve, reject) => {
-        const link = element("link", {
-            rel: "stylesheet", href: "later.css", onload: resolve,
-            onerror() {
-                looks = null
-                link.remove()
-                reject(new Error("later.css did not come"))
-            },
-        })
-        document.head.append(link)
-    })
-    return (await Promise.all([module, looks]))[0]
-}
-
-/** The lines that are in the page itself: they are all there is. */
-async function fetchRecorded() {
-    const { replay } = await import("./recorded.mjs")
-    await replay(recorded.textContent, text => {
-        for (const line of text.split("\n").map(readLine)) if (line !== null) fold(line, localTime())
-        now = board.clock ?? 0
-        invalidate()
-    })
-}
-
-const screens = {
-    list: createList(context),
-    detail: createLater(context, () => withLooks(import("./detail.mjs"))),
-    metrics: createLater(context, () => withLooks(import("./metrics.mjs"))),
-    feed: createLater(context, () => withLooks(import("./feed.mjs"))),
-}
+context.alerts = createAlerts(context)
+const polling = createPolling(context)
+const help = createHelp(context)
+const header = createHeader(context)
+const screens = { list: createList(context), detail: createDetail(context), metrics: createMetrics(context), feed: createFeed(context) }
 main.replaceChildren(...Object.values(screens).map(screen => screen.element))
 // Who has the focus is scrolled by keys.
 for (const screen of Object.values(screens)) screen.element.tabIndex = -1
 folds = new Map(context.settings.folds)
-const header = createHeader(context)
 applyTheme()
 visit()
 addEventListener("hashchange", visit)
@@ -711,20 +616,17 @@ document.addEventListener("visibilitychange", () => {
     invalidate()
     if (recorded === null) tick()
 })
-for (const [event, isPrinting] of [["beforeprint", true], ["afterprint", false]]) {
-    addEventListener(event, () => {
-        context.isPrinting = isPrinting
-        // A browser prints what is there when this returns.
-        cancelAnimationFrame(frame)
-        draw()
-    })
-}
 addEventListener("online", () => stream?.retry())
 // A page that comes back from the browser's memory has left its stream.
 addEventListener("pageshow", event => event.persisted && location.reload())
 if (recorded !== null) {
     begin()
-    fetchRecorded()
+    // The lines that are in the page itself are all there is.
+    replay(recorded.textContent, text => {
+        for (const line of text.split("\n").map(readLine)) if (line !== null) fold(line, localTime())
+        now = board.clock ?? 0
+        invalidate()
+    })
 } else {
     connect()
     configure()

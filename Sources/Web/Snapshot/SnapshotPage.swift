@@ -18,16 +18,12 @@ struct SnapshotPage {
     /// - Parameter files: the page's files; the first one is the page itself.
     init(_ files: [(name: String, text: [UInt8])]) {
         var page = files.first?.text ?? []
-        // Removes what needs a server: the tab's icon, and modules to fetch.
+        // Removes what needs a server: the tab's icon.
         page.replace("<link rel=\"icon\" type=\"image/svg+xml\" href=\"icon.svg\">\n", by: [])
-        for (name, _) in files { page.replace("<link rel=\"modulepreload\" href=\"\(name)\">\n", by: []) }
         var styles = "style-src"
         for (name, text) in files where name.hasSuffix(".css") {
             let style = "<style>".utf8 + text + "</style>".utf8
-            // A style that is loaded later has no place in the page.
-            if !page.replace("<link rel=\"stylesheet\" href=\"\(name)\">", by: style) {
-                page.replace("</head>", by: style + "\n</head>".utf8)
-            }
+            page.replace("<link rel=\"stylesheet\" href=\"\(name)\">", by: style)
             styles += " \(Self.source(of: text))"
         }
         var map = Array("{\"imports\":{".utf8)
@@ -99,11 +95,8 @@ struct SnapshotPage {
 }
 
 extension [UInt8] {
-    /// Replaces the first occurrence of a text; returns false when there is none.
-    @discardableResult
-    fileprivate mutating func replace(_ text: String, by other: [UInt8]) -> Bool {
-        guard let range = range(of: text) else { return false }
-        replaceSubrange(range, with: other)
-        return true
+    /// Replaces the first occurrence of a text, if there is one.
+    fileprivate mutating func replace(_ text: String, by other: [UInt8]) {
+        if let range = range(of: text) { replaceSubrange(range, with: other) }
     }
 }
