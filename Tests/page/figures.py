@@ -2,7 +2,6 @@
 
 import json
 import re
-import socket
 import statistics
 import sys
 import time
@@ -10,7 +9,7 @@ from contextlib import contextmanager
 
 from playwright.sync_api import expect, sync_playwright
 
-from agent import Agent, AttachedFeed, until
+from agent import Agent, AttachedFeed
 from conftest import DESKTOP, launch
 from test_scale import heap
 
@@ -29,24 +28,6 @@ window.firstData = new Promise(done => {
 """
 
 
-def transferred(agent, later):
-    """Bytes of all answers that showing the list takes, their heads included, but for the stream's; with `later` of those, too,
-    that come when there is time."""
-    names, total = ["", "config"] + (["later.css"] if later else []), 0
-    imports = r""""(?:\./)?(\w+\.mjs)\"""" if later else r"""(?<!import\()"(?:\./)?(\w+\.mjs)\""""
-    for name in names:
-        with socket.create_connection(("127.0.0.1", agent.port), 10) as connection:
-            connection.sendall(
-                f"GET /{name} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n".encode()
-            )
-            total += len(b"".join(iter(lambda: connection.recv(65536), b"")))
-        text = agent.get(name)[2].decode()
-        # What a document links, a module imports or a worker is made of.
-        found = re.findall(rf"""(?:href|src)="([\w.]+)"|{imports}""", text)
-        names += [each for each in dict.fromkeys(a or b for a, b in found) if each not in names and "." in each]
-    return total, names
-
-
 def first_data(browser, agent):
     """Milliseconds from the navigation to the first value on the screen, with nothing cached."""
     times = []
@@ -60,36 +41,8 @@ def first_data(browser, agent):
     return times
 
 
-class WorkerHeap:
-    """The heap of the shared worker, which is a target of its own."""
-
-    def __init__(self, browser):
-        self.session = browser.new_browser_cdp_session()
-        self.answers = {}
-        self.session.on("Target.receivedMessageFromTarget", self._note)
-        targets = self.session.send("Target.getTargets")["targetInfos"]
-        (worker,) = [each["targetId"] for each in targets if each["type"] == "shared_worker"]
-        self.id = self.session.send("Target.attachToTarget", {"targetId": worker, "flatten": False})["sessionId"]
-        self.count = 0
-
-    def _note(self, event):
-        message = json.loads(event["message"])
-        self.answers[message.get("id")] = message
-
-    def ask(self, page, method):
-        self.count += 1
-        message = json.dumps({"id": self.count, "method": method})
-        self.session.send("Target.sendMessageToTarget", {"sessionId": self.id, "message": message})
-        until(lambda: page.wait_for_timeout(10) or self.count in self.answers, method)
-        return self.answers.pop(self.count).get("result", {})
-
-    def used(self, page):
-        self.ask(page, "HeapProfiler.collectGarbage")
-        return self.ask(page, "Runtime.getHeapUsage")["usedSize"]
-
-
 def an_hour(browser):
-    """Bytes of the page's and the worker's heap after a minute's lines and after an hour's."""
+    """Bytes of the page's heap after a minute's lines and after an hour's."""
     described = {"source": "s", "state": "ok", "since": "2023-11-14T22:13:20.000000Z", "type": "s"}
     names = [f"s/{place:02}" for place in range(SERIES)]
     used = []
@@ -97,7 +50,6 @@ def an_hour(browser):
         feed.accept()
         page = browser.new_page(viewport=DESKTOP)
         page.goto(agent.url)
-        worker = WorkerHeap(browser)
         amount = page.locator(".list .row:not([hidden]) .amount").first
         for minute in range(60):
             for second in range(60):
@@ -110,7 +62,7 @@ def an_hour(browser):
             shown = re.compile(rf"^{value // 1000 or ''}\W?{value % 1000 if value < 1000 else f'{value % 1000:03}'}$")
             expect(amount).to_have_text(shown, timeout=20_000)
             if minute in (0, 2, 59):
-                used.append((heap(page), worker.used(page)))
+                used.append(heap(page))
         missed = page.locator(".missed").is_visible()
         page.close()
     assert not missed, "lines were missed"
@@ -179,22 +131,16 @@ def main():
 
     def first(browser):
         with demo() as agent:
-            bytes_, names = transferred(agent, later=False)
-            row("page: transferred until the list is there, heads included", "≤ 60 KiB", f"{bytes_ / 1024:.1f} KiB, {len(names)} files", bytes_ <= 60 << 10)
-            bytes_, names = transferred(agent, later=True)
-            row("the same with the screens that are fetched when there is time", "none", f"{bytes_ / 1024:.1f} KiB, {len(names)} files")
             times = first_data(browser, agent)
             median = statistics.median(times)
             row("page: first data on the screen, median of 15", "≤ 300 ms", f"{median:.0f} ms ({min(times):.0f} to {max(times):.0f})", median <= 300)
 
     def heaps(browser):
-        (early, early_worker), (later, later_worker), (late, late_worker) = an_hour(browser)
+        early, later, late = an_hour(browser)
         kib = lambda count: f"{count / 1024:,.0f} KiB"
         ratio = late / early
         row(f"page: heap after an hour's lines of {SERIES} series to that after a minute's", "≤ 1.2 ×",
             f"{ratio:.2f} × ({kib(late)} to {kib(early)}; {kib(later)} after three minutes)", ratio <= 1.2)  # fmt: skip
-        ratio = late_worker / early_worker
-        row("the same of the shared worker", "none", f"{ratio:.2f} × ({kib(late_worker)} to {kib(early_worker)}; {kib(later_worker)} after three)")
 
     def work(browser):
         names = {"list": "#/", "detail": "#/series/stdin/42"}

@@ -44,10 +44,6 @@ def test_what_fires_comes_first_is_counted_and_told(open_page):
     with rooms() as (feed, agent):
         page = open_page(agent)
         expect(rows(page).first).to_contain_text("bath")
-        # What speaks of alerts comes when there is time, with its looks.
-        page.wait_for_function(
-            "() => performance.getEntriesByName(new URL('alerts.mjs', location).href).length > 0 && document.querySelector(\"link[href='later.css']\")?.sheet"
-        )
         settle(page, ".list .row")
         page.evaluate(HEARD)
         feed.say(alert(feed, "rooms/kitchen", severity="critical"))

@@ -143,7 +143,7 @@ def test_a_table_that_scrolls_keeps_the_arrows(page, fed):
 
 
 def test_no_series_in_particular_is_the_first_that_comes(fed, open_page):
-    page = open_page(fed, "?alone#/series/")
+    page = open_page(fed, "#/series/")
     screen(page, "detail")
     fed.feed({"s": "only", "v": 1})
     # Memory and latencies come by themselves, too.

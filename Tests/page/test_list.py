@@ -86,9 +86,7 @@ def at_rest(page):
 def test_three_failing_sources_among_twenty_say_why(twenty, open_page, place, viewport):
     page = open_page(twenty, place, viewport=viewport)
     settled(page)
-    # On top, in the configuration's order, and each with the whole of its reason in sight; the wall has no other names.
-    if place:
-        expect(rows(page).locator("strong:visible")).to_have_text([re.compile("nope"), re.compile("private"), re.compile("broken")])
+    # On top, in the configuration's order, and each with the whole of its reason in sight.
     for position, (name, reason) in enumerate(REASONS.items()):
         one = source_row(page, name)
         assert one.get_attribute("aria-rowindex") == str(position + 2)

@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import expect
 
 from agent import Agent, AttachedFeed, Upstream, until
-from test_tabs import ALONE
 from view import address, amount, graph, row, rows, trouble, wait_for_lines
 
 
@@ -120,8 +119,7 @@ def test_says_that_the_agent_ended_in_order(fed, open_page):
 def test_says_that_nothing_comes_from_an_agent_that_stands_still(open_context):
     with Agent("-i", "1s", takes_input=True) as agent:
         agent.feed({"s": "room", "v": 1})
-        # Without a worker, whose clock cannot be turned.
-        page = open_context(agent, script="delete window.SharedWorker").new_page()
+        page = open_context(agent).new_page()
         page.clock.install()
         page.goto(agent.url)
         expect(amount(page, "stdin/room")).to_have_text("1")
@@ -137,8 +135,7 @@ def test_says_that_nothing_comes_from_an_agent_that_stands_still(open_context):
         expect(trouble(page)).to_be_hidden()
 
 
-@pytest.mark.parametrize("script", [None, ALONE], ids=["worker", "alone"])
-def test_comes_back_when_it_is_let_in_again(tmp_path, open_page, script):
+def test_comes_back_when_it_is_let_in_again(tmp_path, open_page):
     right, wrong = tmp_path / "right", tmp_path / "wrong"
     right.write_text("the-right-token-0123\n")
     wrong.write_text("another-token-456789\n")
@@ -147,9 +144,8 @@ def test_comes_back_when_it_is_let_in_again(tmp_path, open_page, script):
     with Agent("-i", "1s", takes_input=True) as agent:
         agent.restart(f"--http-token-file={right}")
         agent.feed({"s": "room", "v": 1})
-        # Nobody types a worker's token again: a browser asks for it where a page is.
         token = {"username": "anybody", "password": "the-right-token-0123"}
-        page = open_page(agent, http_credentials=token, script=script)
+        page = open_page(agent, http_credentials=token)
         page.context.watch.expected += ["ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED", "401", "ERR_INVALID_AUTH_CREDENTIALS"]
         # What comes when there is time may be refused, too.
         page.context.watch.expected += ["Refused to apply style"]

@@ -1,6 +1,7 @@
 """The page behind another server, by the recipes of docs/http.md; and in a frame of another page."""
 
 import http.server
+import os
 import re
 import shutil
 import socket
@@ -13,6 +14,9 @@ from playwright.sync_api import expect
 
 from agent import PATIENCE, ROOT, Agent, Program, get, until
 from view import address, amount, graph, row
+
+# Takes long, and proves what changes rarely.
+pytestmark = pytest.mark.skipif(not os.environ.get("CATWATCH_LONG"), reason="only with CATWATCH_LONG")
 
 
 def free_port():
