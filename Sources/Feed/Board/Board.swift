@@ -18,12 +18,13 @@ package import Reactor
 /// 4. **Events and points.** A data line is an event of its series, with or without a value; `event` is the latest one
 ///    by time, then number, with the line's `word` (1 to 64 bytes of UTF-8) and `since` if it has a value and both. Its
 ///    `data` is not kept if it has more than `dataPerEvent` bytes: the event `isCut` then, as it is when the line is
-///    `truncated`, and `dataLeftOut` goes up by one. A data line with a value is also a point of its series, a latency line one of `latency:SOURCE` (its `ms`), a
-///    memory line one of `memory:SOURCE` (its `rss_bytes`), a progress line with `items` one of `count:SOURCE`. A progress
-///    line sets `goneAt` of the series that it names in `gone` (by the key behind its source's name and a `/`) to its
-///    time; any data line of a series clears it. `lastWord` is the word of the newest event with a value. A point that is
-///    not later than `clock` minus the history (the hello's, or 120 s; see rule 5) is not kept. A full
-///    ring drops its oldest one, and the series `isTrimmed`. `newest` is the latest point by time, then number, kept or not.
+///    `truncated`, and `dataLeftOut` goes up by one. A data line with a value is also a point of its series, a latency
+///    line one of `latency:SOURCE` (its `ms`), a memory line one of `memory:SOURCE` (its `rss_bytes`), a progress line
+///    with `items` one of `count:SOURCE`. A progress line sets `goneAt` of the series that it names in `gone` (by the
+///    key behind its source's name and a `/`) to its time; any data line of a series clears it. `lastWord` is the word
+///    of the newest event with a value. A point that is not later than `clock` minus the history (the hello's, or 120
+///    s; see rule 5) is not kept. A full ring drops its oldest one, and the series `isTrimmed`. `newest` is the latest
+///    point by time, then number, kept or not.
 /// 5. **Window lines** replace the one with the same start. One of another width than
 ///    those kept for the series replaces them all. A new one removes those that ended no later than `clock` minus the
 ///    history, except the last. The history is the hello's; for a source with a period longer than the hello's interval
@@ -35,21 +36,21 @@ package import Reactor
 ///    `LatencyHistogram(summary)`, one not listed goes; newest phases stay. Latency lines with a higher number than the
 ///    last such `as_of` are added, and so are the errors of error lines that name an endpoint.
 /// 7. **Sources.** The same `stats` lines set state and since, type (cut as texts are), unit (cut at 32 bytes of
-///    UTF-8), bands, `valuePointer` (none if over 256 bytes) and rhythm, the last five to none where absent; a
-///    source not listed has none of them either and is no longer `isListed`. A data line with a higher number than the
-///    last `as_of` may set its source's `valuePointer` too. Entries with another state than these three are skipped.
-///    Bands that break a rule of `BandScale` (1 to 64 of them, ascending ends that only the last one lacks, names of 1
-///    to 64 bytes, letters of one character and at most 16 bytes, colours of `#` and six hexadecimal digits) count as
-///    none. A data, progress or recovered line, and a latency line with status 304, make their source `ok`, and a
-///    memory line does if the source is `starting`; an error line makes it `failing`, with its code, message, attempt
-///    and time of retry (the line's time plus `retry_in_ms`). A failing source's entry in a `stats` line has these too.
-///    `answered` is the `answered_at` of its entry, then the `clock` at its data and progress lines, at latency lines with
-///    status 304, and at the first latency line behind data. If the entry of a failing source has a code, or that of one
-///    that is ok has `answered_at`, lines up to `as_of` do not change the source's state, failure and `answered`. A latency line with status 304 also sets `confirmed`, a
-///    recovered line `outage`. `since` changes only when the state does. A source starts as
-///    `starting` at its first line's time. `sourceOrder` has the sources as such a `stats` line lists them, then those
-///    that it does not list, in the order of their first lines. The times, numbers and codes (cut at 64 code points) of its errors are kept
-///    over the history as points are.
+///    UTF-8), bands, `valuePointer` (none if over 256 bytes) and rhythm, the last five to none where absent; a source
+///    not listed has none of them either and is no longer `isListed`. A data line with a higher number than the last
+///    `as_of` may set its source's `valuePointer` too. Entries with another state than these three are skipped. Bands
+///    that break a rule of `BandScale` (1 to 64 of them, ascending ends that only the last one lacks, names of 1 to 64
+///    bytes, letters of one character and at most 16 bytes, colours of `#` and six hexadecimal digits) count as none. A
+///    data, progress or recovered line, and a latency line with status 304, make their source `ok`, and a memory line
+///    does if the source is `starting`; an error line makes it `failing`, with its code, message, attempt and time of
+///    retry (the line's time plus `retry_in_ms`). A failing source's entry in a `stats` line has these too. `answered`
+///    is the `answered_at` of its entry, then the `clock` at its data and progress lines, at latency lines with status
+///    304, and at the first latency line behind data. If the entry of a failing source has a code, or that of one that
+///    is ok has `answered_at`, lines up to `as_of` do not change the source's state, failure and `answered`. A latency
+///    line with status 304 also sets `confirmed`, a recovered line `outage`. `since` changes only when the state does.
+///    A source starts as `starting` at its first line's time. `sourceOrder` has the sources as such a `stats` line
+///    lists them, then those that it does not list, in the order of their first lines. The times, numbers and codes
+///    (cut at 64 code points) of its errors are kept over the history as points are.
 /// 8. **Agents.** A numbered line with an `agent` (1 to 63 ASCII letters, digits, `-`, `_`; any other is refused and
 ///    counted) is about that agent of a fleet. One that also has an `origin_seq` comes from that agent: `heard` becomes
 ///    `clock`, unless it is later already, and the line counts in the agent's current period of 10 s of `clock`. A
@@ -58,23 +59,23 @@ package import Reactor
 ///    limit is reached, agents whose newest line was a day or more before `clock` go, and if there is none, the new one
 ///    is refused.
 /// 9. **Kept lines.** A `kept` line of the hello's run, whose line has a number below the hello's `next_seq`, changes
-///    only the series of that line, as by rule 4, its source's `newest` if that is earlier, and its alert (rule 10). Kept windows
-///    replace none, and are passed over if the series has windows of another width.
-/// 10. **Alerts.** An alert line says of a condition, what that is about, and the agent if it comes from one (rule 8) whether
-///     it fires; all three are compared by their bytes. `firing` and `reminder` replace what was known; a new alert comes
-///     after the others. `resolved` removes it, whatever its `id`. Kept lines count as live ones do, except those with a
-///     number below that of the alert's newest line. Missing lines (rule 2) make all alerts doubtful until their next line,
-///     but not those that kept lines have told before the first numbered line of the connection. A `forgotten` agent's
-///     alerts go. An alert is refused and counted if condition or `about` has more than 2,048 bytes, if its agent has no
-///     valid name, or if there are `alerts`.
+///    only the series of that line, as by rule 4, its source's `newest` if that is earlier, and its alert (rule 10).
+///    Kept windows replace none, and are passed over if the series has windows of another width.
+/// 10. **Alerts.** An alert line says of a condition, what that is about, and the agent if it comes from one (rule 8)
+///     whether it fires; all three are compared by their bytes. `firing` and `reminder` replace what was known; a new
+///     alert comes after the others. `resolved` removes it, whatever its `id`. Kept lines count as live ones do, except
+///     those with a number below that of the alert's newest line. Missing lines (rule 2) make all alerts doubtful until
+///     their next line, but not those that kept lines have told before the first numbered line of the connection. A
+///     `forgotten` agent's alerts go. An alert is refused and counted if condition or `about` has more than 2,048
+///     bytes, if its agent has no valid name, or if there are `alerts`.
 /// 11. Every numbered line is one of the newest `lines`, with the value and text that fit its type.
 ///
 /// Texts are cut at 1,000 code points, and so are names that are only shown in `lines`; in `memory` they are cut at 64.
 /// Names are compared by their bytes. A new name of a series, endpoint or source is refused and counted if it has more
-/// than 2,048 bytes of UTF-8, or if the limit is reached; so is a series or endpoint of a source with such a name. An agent line with an `agent` belongs
-/// to its source, all others to the feed itself; memory lines with an `agent` are only points. Of an agent line's
-/// outputs, 64 are kept. Lines of an unknown type count as numbered lines if they have a number; a data line is one of
-/// an unknown type with a `series`.
+/// than 2,048 bytes of UTF-8, or if the limit is reached; so is a series or endpoint of a source with such a name. An
+/// agent line with an `agent` belongs to its source, all others to the feed itself; memory lines with an `agent` are
+/// only points. Of an agent line's outputs, 64 are kept. Lines of an unknown type count as numbered lines if they have
+/// a number; a data line is one of an unknown type with a `series`.
 package struct Board: Sendable {
     /// The most that a board holds.
     package struct Limits: Sendable {

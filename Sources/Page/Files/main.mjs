@@ -349,6 +349,7 @@ async function configure() {
         stream.restart()
     }
     context.epoch += 1
+    context.described += 1
     invalidate()
 }
 

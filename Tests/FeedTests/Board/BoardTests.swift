@@ -63,7 +63,7 @@ import Testing
             board.apply(try data(seq, Int64(seq), 1, series: "fact/\(seq % 70)"))
         }
         #expect(board.series.count == 50 && board.lines.count == 20 && board.refusedSeries > 0)
-        #expect(board.series.allSatisfy(\.isTrimmed))
+        #expect(board.series.allSatisfy { $0.isTrimmed })
         #expect(board.series.indices.allSatisfy { board.points(of: $0).count == 40 })
     }
 
