@@ -15,6 +15,9 @@ SHOTS = ROOT / ".build" / "page"
 GONE = re.compile(r"net::ERR_(CONNECTION_|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|CONTENT_LENGTH_MISMATCH)")
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1440, "height": 900}
+IS_LONG = bool(os.environ.get("CATWATCH_LONG"))
+# Of tests that take long and prove what changes rarely.
+long = pytest.mark.skipif(not IS_LONG, reason="only with CATWATCH_LONG")
 
 # A page gets there; beside builds it takes its time. How long things take is for catwatch-bench to say.
 expect.set_options(timeout=20_000)

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from agent import Agent
 from conftest import DESKTOP, PHONE, SHOTS
-from view import address, amount, row
+from view import address, amount, drawn, row
 
 UNIT = "kilowatt-hours per square metre"
 BANDS = [
@@ -81,7 +81,7 @@ def test_no_key_leads_away_from_one_graph_alone(extreme, open_page):
     before = page.url
     for key in ("1", "3", "4", "w", "Escape", "ArrowDown", "ArrowUp", "j", "k", "?", "r"):
         page.keyboard.press(key)
-    page.wait_for_timeout(200)
+    drawn(page)
     assert page.url == before
     expect(page.locator("dialog[open]")).to_have_count(0)
     page.keyboard.press("ArrowLeft")

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from agent import ROOT, Agent, AttachedFeed, Program, until
+from conftest import long
 
 ADMIN = [sys.executable, str(ROOT / "examples" / "fleet" / "natsadmin.py")]
 SERVER = shutil.which("nats-server", path="/usr/sbin:/usr/bin")
@@ -61,6 +62,7 @@ def test_agents_that_publish_are_rows_whether_they_are_there_or_not(server, open
         expect(state(page, "web2")).to_have_text("live")
 
 
+@long
 def test_ten_thousand_hostile_agents_are_shown_a_page_at_a_time(open_page):
     bad = "\u001b[31m\u202e<img src=x onerror=window.pwned=1>"
     with AttachedFeed() as feed, Agent(f"--attach={feed.path}") as agent:

@@ -1,12 +1,11 @@
 """What upstreams say is text, whatever it looks like."""
 
-import json
 
 import pytest
 from playwright.sync_api import expect
 
-from agent import Agent, Upstream, until
-from view import address, row, rows
+from agent import Agent, Upstream
+from view import address, drawn, row, rows
 
 NASTY = [
     """<img src=x onerror="window.pwned=1">""",
@@ -55,7 +54,7 @@ def test_leaves_no_node_and_no_request(hostile, open_page):
         expect(page.locator(".detail .detail-value .amount")).to_have_text(str(names.index(key) + 1))
     for screen in ("#/feed", "#/metrics", "#/"):
         page.goto(hostile.url + screen)
-        page.wait_for_timeout(300)
+        drawn(page)
     after = page.evaluate(COUNT)
     # The picture's frame is there, empty: nobody has allowed that origin.
     assert after == before
@@ -68,7 +67,7 @@ def test_text_that_turns_its_direction_is_seen_as_what_it_is(hostile, open_page)
     expect(page.locator(".feed .line").first).to_be_visible()
     for screen in ("#/feed", "#/", address("stdin/\u202eabc")):
         page.goto(hostile.url + screen)
-        page.wait_for_timeout(200)
+        drawn(page)
         text = page.locator("body").inner_text()
         assert not set(text) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u0000\u001b"), screen
         assert not set(page.title()) & set("\u202e\u2066"), screen
@@ -77,10 +76,10 @@ def test_text_that_turns_its_direction_is_seen_as_what_it_is(hostile, open_page)
 def test_a_filter_and_an_address_are_text_too(hostile, open_page):
     page = open_page(hostile, "#/?filter=" + "%3Cimg%20src%3Dx%20onerror%3D%22window.pwned%3D1%22%3E%3Cx-evil%3E")
     before = count(page)
-    page.wait_for_timeout(300)
+    drawn(page)
     for hash in ("#/series/%", "#/series/%3Cx-evil%3Eno%3C/x-evil%3E", "#/feed?type=%3Cx-evil%3E", "#/nowhere", "#%E0%A4%A", "#/series/__proto__"):
         page.goto(hostile.url + hash)
-        page.wait_for_timeout(100)
+        drawn(page)
         assert page.evaluate(COUNT) == before, hash
     assert page.evaluate("window.pwned") is None
 
@@ -92,7 +91,8 @@ def test_a_megabyte_of_text_is_cut(open_page):
         with Agent(*agent_arguments) as agent:
             page = open_page(agent, "#/series/long")
             expect(page.locator(".detail .detail-value .amount")).to_have_text("1")
-            page.wait_for_timeout(1_500)
+            expect(page.locator(".detail .event-text")).not_to_be_empty()
+            drawn(page)
             assert page.evaluate("document.body.textContent.length") < 100_000
             assert page.evaluate("document.querySelectorAll('x-evil').length") == 0
             page.goto(agent.url + "#/feed")
@@ -121,6 +121,6 @@ def test_what_others_name_reaches_no_markup(open_page):
         before = count(page)
         for screen in (address("s/" + nasty), "#/metrics", "#/feed", "#/"):
             page.goto(agent.url + screen)
-            page.wait_for_timeout(200)
+            drawn(page)
             assert page.evaluate(COUNT) == before, screen
         assert page.evaluate("window.pwned") is None

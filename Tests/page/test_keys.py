@@ -5,13 +5,20 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from agent import until
-from view import address, amount, graph, row, rows
+from agent import Agent, until
+from view import address, amount, drawn, graph, row, rows
+
+
+@pytest.fixture(scope="module")
+def fed():
+    """One agent with three values for all of these tests."""
+    with Agent("-i", "1s", takes_input=True) as agent:
+        agent.feed({"s": "a", "v": 1}, {"s": "b", "v": 2}, {"s": "c", "v": 3})
+        yield agent
 
 
 @pytest.fixture
 def page(fed, open_page):
-    fed.feed({"s": "a", "v": 1}, {"s": "b", "v": 2}, {"s": "c", "v": 3})
     page = open_page(fed)
     expect(amount(page, "stdin/c")).to_have_text("3")
     return page
@@ -125,7 +132,6 @@ def test_the_address_tells_what_the_feed_shows(page):
 
 
 def test_a_page_that_opens_takes_no_focus(fed, open_page):
-    fed.feed({"s": "a", "v": 1})
     for place in ("#/series/stdin/a", "#/feed", "#/"):
         page = open_page(fed, place)
         expect(page.locator("main > section:visible")).to_contain_text(re.compile("stdin/a"))
@@ -138,21 +144,21 @@ def test_a_table_that_scrolls_keeps_the_arrows(page, fed):
     page.locator(".graph-table").focus()
     before = hash_of(page)
     page.keyboard.press("ArrowDown")
-    page.wait_for_timeout(200)
+    drawn(page)
     assert hash_of(page) == before
 
 
-def test_no_series_in_particular_is_the_first_that_comes(fed, open_page):
-    page = open_page(fed, "#/series/")
-    screen(page, "detail")
-    fed.feed({"s": "only", "v": 1})
-    # Memory and latencies come by themselves, too.
-    expect(page.locator("#detail-title")).to_have_text(re.compile("."))
-    expect(page.locator(".detail > .empty:visible")).to_have_count(0)
+def test_no_series_in_particular_is_the_first_that_comes(open_page):
+    with Agent("-i", "1s", takes_input=True) as agent:
+        page = open_page(agent, "#/series/")
+        screen(page, "detail")
+        agent.feed({"s": "only", "v": 1})
+        # Memory and latencies come by themselves, too.
+        expect(page.locator("#detail-title")).to_have_text(re.compile("."))
+        expect(page.locator(".detail > .empty:visible")).to_have_count(0)
 
 
 def test_a_wall_is_left_without_keys(fed, open_page):
-    fed.feed({"s": "a", "v": 1})
     page = open_page(fed, "?wall", viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
     expect(amount(page, "stdin/a")).to_have_text("1")
     page.get_by_role("button", name=re.compile("afar")).tap()
@@ -223,7 +229,6 @@ def test_letters_that_are_typed_stay_letters(page):
 
 
 def test_utc_is_a_toggle_that_is_remembered(fed, open_page):
-    fed.feed({"s": "a", "v": 1})
     page = open_page(fed, timezone_id="Asia/Kolkata")
     expect(page.locator(".zone")).to_have_text("+05:30")
     expect(page.locator("#now")).not_to_be_empty()
@@ -240,12 +245,12 @@ def test_the_theme_is_a_toggle_that_is_remembered(page):
     seen = {page.evaluate(ground)}
     for _ in range(3):
         page.keyboard.press("d")
-        page.wait_for_timeout(50)
+        drawn(page)
         seen.add(page.evaluate(ground))
     assert len(seen) == 2, seen
     page.emulate_media(color_scheme="light")
     page.keyboard.press("d")
-    page.wait_for_timeout(50)
+    drawn(page)
     chosen = page.evaluate(ground)
     page.reload()
     expect(amount(page, "stdin/c")).to_have_text("3")
@@ -272,14 +277,13 @@ def test_the_way_back_is_the_browsers(page, fed):
     "place, name", [("#/feed?type=memory", "feed"), ("#/metrics", "metrics"), ("#/series/stdin/b", "detail"), ("#/?sort=value", "list")]
 )
 def test_an_address_leads_there_at_once(fed, open_page, place, name):
-    fed.feed({"s": "a", "v": 1}, {"s": "b", "v": 2})
     page = open_page(fed, place)
     screen(page, name)
     if name == "detail":
         expect(page.locator("#detail-title")).to_have_text("stdin/b")
         expect(page).to_have_title(re.compile("stdin/b"))
     if name == "list":
-        expect(rows(page).first).to_contain_text("stdin/b")
+        expect(rows(page).first).to_contain_text("stdin/c")
         expect(page.locator("[aria-sort=descending]")).to_have_text("value")
     if name == "feed":
         expect(page.get_by_label("Type of line")).to_have_value("memory")

@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import expect
 
 from agent import Agent, AttachedFeed, Upstream, stamp, until
-from conftest import DESKTOP, PHONE, SHOTS
-from view import address, amount, row, rows
+from conftest import DESKTOP, PHONE, SHOTS, long
+from view import amount, drawn, row, rows
 
 CITIES = [{"key": name, "v": place * 7} for place, name in enumerate(("Delhi", "Agra", "Pune"))]
 BREEDS = [{"key": name, "t": f"from {name}"} for name in ("Abyssinian", "Bengal", "Birman", "Korat", "Manx", "Ocicat", "Persian", "Ragdoll", "Siamese")]
@@ -62,7 +62,7 @@ def go(page, key, until_text, most=60):
     """Presses a key until the chosen row has a text."""
     for _ in range(most):
         page.keyboard.press(key)
-        page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        drawn(page)
         if re.search(until_text, chosen(page).inner_text()):
             return chosen(page)
     raise AssertionError(f"{until_text} is not reached by {key}: {chosen(page).inner_text()}")
@@ -154,7 +154,7 @@ def test_by_keyboard_alone_and_in_the_accessibility_tree(twenty, open_page):
         expect(chosen(page)).to_contain_text(reason)
         expect(chosen(page).get_by_role("img", name="failing")).to_be_visible()
         page.keyboard.press("ArrowDown")
-        page.wait_for_timeout(50)
+        drawn(page)
     # Delhi is below a heading that is unfolded.
     cities = page.get_by_role("row", name=re.compile("cities 3 series"), expanded=True, level=1)
     expect(cities).to_be_visible()
@@ -261,6 +261,7 @@ def test_other_orders_are_flat_and_the_titles_lead_there_and_back(twenty, open_p
     until(lambda: page.evaluate("location.hash") == "#/", "source")
 
 
+@long
 def test_ten_thousand_headings_scroll(open_page):
     described = [{"source": name, "state": "ok", "since": "2023-11-14T22:13:20.000000Z", "type": "s"} for name in ("s0000", "s0001")]
     with AttachedFeed(sources=described) as feed, Agent(f"--attach={feed.path}") as agent:
@@ -438,7 +439,7 @@ def test_another_rows_picture_is_none_of_this_row(tmp_path, open_context):
         until(lambda: page.wait_for_timeout(20) or row(page, "photos/z005").locator("img.small").evaluate("node => node.naturalWidth === 60"), "a picture")
         for part in (0.5, 1, 0.2, 0):
             grid.evaluate("(node, part) => { node.scrollTop = part * node.scrollHeight }", part)
-            page.wait_for_timeout(100)
+            drawn(page)
             for text, source in page.evaluate(
                 """() => [...document.querySelectorAll(".list .rows .row:not([hidden])")].filter(row => row.querySelector("img.small:not([hidden])"))
                     .map(row => [row.querySelector(".rest").textContent, row.querySelector("img").src])"""

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from agent import Agent, AttachedFeed, Upstream, until
-from view import address, amount, graph, row, rows, trouble, wait_for_lines
+from view import address, amount, graph, row, trouble, wait_for_lines
 
 
 def test_shows_a_value_when_it_comes(fed, open_page):

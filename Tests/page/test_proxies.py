@@ -1,7 +1,6 @@
 """The page behind another server, by the recipes of docs/http.md; and in a frame of another page."""
 
 import http.server
-import os
 import re
 import shutil
 import socket
@@ -12,11 +11,11 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from agent import PATIENCE, ROOT, Agent, Program, get, until
-from view import address, amount, graph, row
+from agent import PATIENCE, ROOT, Agent, Program, until
+from conftest import long
+from view import amount, graph, row
 
-# Takes long, and proves what changes rarely.
-pytestmark = pytest.mark.skipif(not os.environ.get("CATWATCH_LONG"), reason="only with CATWATCH_LONG")
+pytestmark = long
 
 
 def free_port():

@@ -1,16 +1,14 @@
 """Many series, and many lines: what is in the document and in memory stays bounded."""
 
 import json
-import os
 
-import pytest
 from playwright.sync_api import expect
 
 from agent import Agent, AttachedFeed, until
+from conftest import long
 from view import amount, row, rows
 
-# Takes long, and proves what changes rarely.
-pytestmark = pytest.mark.skipif(not os.environ.get("CATWATCH_LONG"), reason="only with CATWATCH_LONG")
+pytestmark = long
 
 
 def heap(page):

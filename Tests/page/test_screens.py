@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import os
 import re
 
 import httpx
@@ -10,15 +9,14 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from conftest import DESKTOP, PHONE, SHOTS
-from view import STICKS_OUT, address
+from conftest import DESKTOP, IS_LONG, PHONE, SHOTS, long
+from view import STICKS_OUT, address, drawn
 
 # What has to be there before a screen is looked at.
 SCREENS = {
     "list": ("#/", ".list .rows .row:not([hidden]) .sparkline path"),
     "detail": ("#/series/aqi/Delhi", ".detail .graph .graph-line"),
     "dogs": ("a dog's", ".detail .picture img"),
-    "fibonacci": ("#/series/fibonacci", ".detail .graph .graph-line"),
     "metrics": ("#/metrics", "main > section:visible table tbody tr"),
     "feed": ("#/feed", ".feed .lines .line:not([hidden])"),
 }
@@ -40,8 +38,7 @@ def violations(page):
 
 def settle(page, what):
     expect(page.locator(what).first).to_be_attached()
-    # Two frames: what came with the first lines is drawn.
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    drawn(page)
 
 
 def place_of(agent, screen):
@@ -65,14 +62,12 @@ def filled(demo):
                 return demo
 
 
-# Each device and each theme; with CATWATCH_LONG in all pairs.
-PAIRS = [("desktop", "light"), ("phone", "dark")]
-if os.environ.get("CATWATCH_LONG"):
-    PAIRS = list(itertools.product(DEVICES, ["light", "dark"]))
+# Each screen on one device and in one theme; with CATWATCH_LONG in all pairs.
+PAIRS = list(itertools.product(DEVICES, ["light", "dark"]))
+CASES = [(screen, *pair) for number, screen in enumerate(SCREENS) for pair in (PAIRS if IS_LONG else [PAIRS[number % len(PAIRS)]])]
 
 
-@pytest.mark.parametrize("device, theme", PAIRS)
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen, device, theme", CASES)
 def test_a_screen(filled, open_page, screen, device, theme):
     what = SCREENS[screen][1]
     page = open_page(filled, place_of(filled, screen), color_scheme=theme, **DEVICES[device])
@@ -82,7 +77,7 @@ def test_a_screen(filled, open_page, screen, device, theme):
     assert violations(page) == []
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"] if os.environ.get("CATWATCH_LONG") else ["light"])
+@pytest.mark.parametrize("theme", ["light", "dark"] if IS_LONG else ["light"])
 @pytest.mark.parametrize("name, keys, what", [("help", "?", "dialog"), ("wall", "w", ".wall .list .row")])
 def test_what_keys_open(filled, open_page, name, keys, what, theme):
     page = open_page(filled, color_scheme=theme)
@@ -116,6 +111,7 @@ def test_one_graph_alone(filled, open_page):
     page.screenshot(path=SHOTS / "bare.png")
 
 
+@long
 def test_no_size_is_too_small_or_too_large(filled, open_page):
     page = open_page(filled)
     for screen, (_, what) in SCREENS.items():
@@ -128,6 +124,7 @@ def test_no_size_is_too_small_or_too_large(filled, open_page):
             page.screenshot(path=SHOTS / f"{screen}-{width}.png")
 
 
+@long
 def test_text_may_be_twice_as_large(filled, open_page):
     # WCAG 1.4.4: the browser's zoom of 200 % is a window of half the size.
     page = open_page(filled, viewport={"width": 720, "height": 450}, device_scale_factor=2)
@@ -146,6 +143,7 @@ def test_forced_colours_leave_what_matters(filled, open_page):
     assert violations(page) == []
 
 
+@long
 def test_nothing_moves_for_who_wants_that(filled, open_page):
     page = open_page(filled, reduced_motion="reduce")
     settle(page, SCREENS["list"][1])

@@ -7,7 +7,7 @@ import re
 from playwright.sync_api import expect
 
 from agent import binary
-from view import STICKS_OUT, address, amount, graph, row, rows, trouble, wait_for_lines
+from view import STICKS_OUT, address, amount, graph, row, trouble, wait_for_lines
 
 
 def save(page, name):

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from agent import Agent, AttachedFeed, stamp, until
-from conftest import DESKTOP, PHONE, SHOTS
+from conftest import DESKTOP, PHONE, SHOTS, long
 from view import STICKS_OUT, address, amount, lines, row
 from test_screens import violations
 
@@ -208,6 +208,7 @@ def test_lines_that_came_together_are_one_row_of_the_feed(open_page):
         expect(page.get_by_label("Source of line")).to_be_hidden()
 
 
+@long
 def test_ten_thousand_lines_that_came_together_leave_the_newest(open_page):
     with status_page() as (feed, agent):
         page = open_page(agent, "#/feed")

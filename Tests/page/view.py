@@ -26,6 +26,11 @@ STICKS_OUT = """() => {
 }"""
 
 
+def drawn(page):
+    """Waits for two frames: what has come is drawn."""
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def rows(page):
     """The rows of the list that are in the document and shown."""
     return page.locator(".list .rows .row:not([hidden])")
