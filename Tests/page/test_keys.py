@@ -10,11 +10,16 @@ from view import address, amount, drawn, graph, row, rows
 
 
 @pytest.fixture(scope="module")
-def fed():
-    """One agent with three values for all of these tests."""
+def running():
     with Agent("-i", "1s", takes_input=True) as agent:
-        agent.feed({"s": "a", "v": 1}, {"s": "b", "v": 2}, {"s": "c", "v": 3})
         yield agent
+
+
+@pytest.fixture
+def fed(running):
+    """One agent for all of these tests, with three values that are new in each."""
+    running.feed({"s": "a", "v": 1}, {"s": "b", "v": 2}, {"s": "c", "v": 3})
+    return running
 
 
 @pytest.fixture
