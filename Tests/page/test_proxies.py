@@ -95,7 +95,7 @@ def test_works_below_a_path_of_a_proxy(fed, open_page, tmp_path, make):
         class Behind:
             pass
 
-        Behind.url = url
+        Behind.url, Behind.process = url, proxy.process
         page = open_page(Behind)
         expect(amount(page, "stdin/room")).to_have_text(re.compile("^4.?321$"))
         fed.feed({"s": "room", "v": 7})
