@@ -3,7 +3,7 @@
 import { zones } from "./alerts.mjs"
 import { ValueAxis } from "./axis.mjs"
 import { badgeText, setInk } from "./bands.mjs"
-import { element, setAttribute, setClass, setStyle, setText, svg, visible } from "./dom.mjs"
+import { element, setAttribute, setClass, setText, svg, visible } from "./dom.mjs"
 import { bytes, clock, quantity, short } from "./format.mjs"
 import { longestStep } from "./sparkline.mjs"
 
