@@ -396,7 +396,7 @@ import Testing
     @Test func everyComputationIsListed() throws {
         let journal = try Lines()
         func sum(_ second: Int, _ n: Int, _ ms: String) -> String {
-            let start = Lines.event(second, "fibonacci").dropLast()
+            let start = Lines.event(second, "fibonacci").dropLast().replacing("\"value\":1", with: "\"value\":\(ms)")
             return start + #","data":{"n":\#(n),"ms":\#(ms)}}"#
         }
         try journal.add(

@@ -360,21 +360,21 @@ export class Board {
     #keep(line, source) {
         const index = this.#seriesIndex(line.series, source)
         if (index === null) return
-        const { start, width, last, count, minimum, maximum, mean, revision } = line
+        const { start, width, last, count, minimum, maximum, mean, isKept } = line
         const band = line.band && cutBytes(line.band, longestWord)
         const trend = line.trend && cutBytes(line.trend, longestWord)
-        const window = { start, width, last, count, minimum, maximum, mean, revision, band, trend }
+        const window = { start, width, last, count, minimum, maximum, mean, band, trend }
         const series = this.series[index]
         if (series.windows.length > 0 && series.windows[0].width !== width) {
             // A kept one says nothing new.
-            if (revision < 0) return
+            if (isKept) return
             series.windows = []
         }
         const { windows } = series
         let place = windows.length
         while (place > 0 && windows[place - 1].start > start) place -= 1
         if (place > 0 && windows[place - 1].start === start) {
-            if (windows[place - 1].revision <= revision) windows[place - 1] = window
+            if (!isKept) windows[place - 1] = window
             return
         }
         windows.splice(place, 0, window)

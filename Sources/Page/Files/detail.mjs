@@ -239,7 +239,7 @@ export function create(context) {
             context.epoch, context.described, index, width, span, view, offset, isStale, context.isLost, past?.series.until,
         ])
         const content = [
-            series.count, series.newest?.sequence, series.event?.sequence, series.event?.isCut, series.windows.length, last?.start, last?.revision,
+            series.count, series.newest?.sequence, series.event?.sequence, series.event?.isCut, series.windows.length, last?.start, last?.count,
             board.describedSource(series.source)?.errors, lastWindow, Math.floor(now / 5e6),
             board.alerts.changes,
         ].join()

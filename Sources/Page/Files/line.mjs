@@ -91,20 +91,20 @@ const readers = {
         mean: m.mean,
         band: m.band ?? null,
         trend: m.trend ?? null,
-        revision: m.revision ?? 0,
+        isKept: false,
     }),
     // An answer to a request with `width`; `window` is null where there is no value.
     column: m => {
         const [start, width] = [parseTime(m.start), duration(m.seconds, 1e6)]
         const window = {
-            start, width, last: m.last, count: m.count, minimum: m.min, maximum: m.max, mean: m.mean, revision: 0, band: null, trend: null,
+            start, width, last: m.last, count: m.count, minimum: m.min, maximum: m.max, mean: m.mean, band: null, trend: null,
         }
         return { series: m.series, start, width, window: m.count > 0 ? window : null, errors: m.errors, gaps: m.gaps }
     },
-    // The windows in a `kept` line, one a row. Any window line replaces one with the same start: they have no revision.
+    // The windows in a `kept` line, one a row.
     rows: m => m.rows.map(([start, last, minimum, maximum, count, mean]) => ({
         series: m.series, start: Math.trunc(start * 1e6), width: duration(m.seconds, 1e6), last, count, minimum, maximum,
-        mean: Math.min(Math.max(mean, minimum), maximum), revision: -1, band: null, trend: null,
+        mean: Math.min(Math.max(mean, minimum), maximum), isKept: true, band: null, trend: null,
     })),
     error: failure,
     refusal: failure,

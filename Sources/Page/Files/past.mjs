@@ -117,7 +117,7 @@ export class PastSeries {
             const column = this.#at(points.time(place))
             const part = points.sequence(place) === 0 ? "kept" : "live"
             const window = { last: value, count: 1, minimum: value, maximum: value, mean: value }
-            if (column[part] === null) column[part] = { start: column.start, width: this.column, ...window, revision: 0, band: null, trend: null }
+            if (column[part] === null) column[part] = { start: column.start, width: this.column, ...window, band: null, trend: null }
             else absorb(column[part], window)
         }
         const source = board.sourceNamed(this.source)

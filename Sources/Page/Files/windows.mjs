@@ -63,7 +63,7 @@ function windowsOfPoints(points, width) {
     return windows.map(({ index, last, count, minimum, maximum, sum }) => {
         const mean = Math.min(Math.max(sum / count, minimum), maximum)
         const start = windowStart(index, width)
-        return { start, width, last, count, minimum, maximum, mean, revision: 0, band: null, trend: null }
+        return { start, width, last, count, minimum, maximum, mean, band: null, trend: null }
     })
 }
 
@@ -76,7 +76,7 @@ function windowsOfLines(lines, width) {
         const start = windowStart(windowIndex(line.start, width), width)
         const last = windows.at(-1)
         if (last?.start === start) absorb(last, line)
-        else windows.push({ ...line, start, width, revision: 0, band: null, trend: null })
+        else windows.push({ ...line, start, width, band: null, trend: null })
     }
     return windows
 }

@@ -81,9 +81,9 @@ struct WindowWitness {
     ///
     /// - Returns: what is wrong with it.
     mutating func tell(_ line: LineScan) -> String? {
-        guard let series = line.text("\"series\":\""), let start = line.time("\"start\":\"") else {
-            return "names no series or start"
-        }
+        guard let series = line.text("\"series\":\""), let start = line.time("\"start\":\""),
+            let time = line.time("\"time\":\"")
+        else { return "names no series, start or time" }
         let index = index(of: start.microseconds)
         told += 1
         guard index * width == start.microseconds else { return "does not start where one does" }
@@ -95,7 +95,8 @@ struct WindowWitness {
             departing[series]?[index] = nil
         } else {
             held[series]?[index]?.isTold = true
-            newest[series] = max(newest[series] ?? index, index)
+            // One that is told as the clock was stepped back may come again, and so may those before it.
+            if index * width <= time.microseconds + width { newest[series] = max(newest[series] ?? index, index) }
         }
         if isBlurred(index) { return nil }
         if window.isTold { return "is told again" }

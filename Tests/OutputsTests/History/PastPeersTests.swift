@@ -58,7 +58,7 @@ import Testing
                     for round in 0..<4 {
                         let reader = try await peer.comeBack()
                         var isFirst = true
-                        for _ in 0..<600 {
+                        for _ in 0..<(round == 0 ? 60 : 600) {
                             guard let line = try await reader.line() else { break }
                             let number = FeedTranscript.number(line)
                             if let number, isFirst {
