@@ -134,12 +134,12 @@ import Testing
     /// In a process of its own, as memory is the process's.
     @Test(.disabled(if: ThreadSanitizer.isOn)) func memoryStaysAtASliceHoweverMuchThereIs() async {
         await #expect(processExitsWith: .success) {
-            let last = LongRun.rounds(short: 20_000, long: PollRequest.mostN)
+            let last = LongRun.rounds(short: 8_000, long: PollRequest.mostN)
             let worker = try LoopThread(name: "numbers")
             defer { worker.stop() }
             try await withLoop { loop in
                 var limits = FeedState.Limits()
-                limits.logCapacity = 1 << 20
+                (limits.logCapacity, limits.keptCapacity, limits.series) = (1 << 20, 1 << 18, 100)
                 let store = EventStore(
                     on: loop, wall: SystemWallClock(), identity: SimulatedFeed.identity, limits: limits)
                 let source = FibonacciFeed.source(last, emission: .pairs)
@@ -159,7 +159,8 @@ import Testing
                     }
                     group.cancelAll()
                     // A decimal digit is a byte, and on the average a number has half the digits of the last one.
-                    #expect(lines == last + 2 && bytes > last * FibonacciNumbers.digits(of: last) / 2)
+                    // One line says that not all pairs are kept for later readers.
+                    #expect(lines >= last + 2 && bytes > last * FibonacciNumbers.digits(of: last) / 2)
                 }
                 let grown = try #require(ProcessSampler.memory()).peak - before
                 #expect(grown < 6 << 20, "\(grown) bytes")
