@@ -272,7 +272,8 @@ package struct WindowRing: Sendable {
         }
         windows.removeSubrange(tail...)
         emitted = before
-        firstEnd = windows[head...].first { $0.index > emitted && !$0.isRestored }
+        firstEnd =
+            windows[head...].first { $0.index > emitted && !$0.isRestored }
             .map { end(of: $0).microseconds } ?? .max
     }
 

@@ -219,7 +219,7 @@ struct MetricsText {
         guard isKnown else { return }
         // The width of windows, then that of each source's.
         add(.window, .time(microseconds: numbers.interval.microseconds))
-        self.add(.window, hasHead: true, of: .sources, sources, { [agents] in Self.label($0.name, agents, &$1) }) {
+        self.add(.window, hasHead: true, of: .sources, sources) { [agents] in Self.label($0.name, agents, &$1) } _: {
             $1.value(microseconds: $0.window.microseconds)
         }
     }
@@ -263,7 +263,9 @@ struct MetricsText {
 
     private mutating func writeSeries(_ all: [SeriesNumbers]) {
         let latencies = all.filter { $0.kind == .latency }
-        add(.newestLatency, of: .series, latencies) { [agents] in Self.label($0.source, agents, &$1) } _: {
+        add(.newestLatency, of: .series, latencies) { [agents] in
+            Self.label($0.source, agents, &$1)
+        } _: {
             $1.value($0.value / 1_000)
         }
         let series = all.filter { $0.kind == .data || $0.kind == .count }

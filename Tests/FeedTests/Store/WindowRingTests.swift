@@ -185,7 +185,8 @@ import Testing
     @Test func aRestoredWindowStaysAsItIs() {
         var ring = WindowRing(width: .seconds(10), history: .seconds(600))
         let line = Line.Window(
-            series: "s", start: Timestamp(seconds: 100), width: .seconds(10), last: 5, lastSeq: 1, count: 3, min: 4, max: 6,
+            series: "s", start: Timestamp(seconds: 100), width: .seconds(10), last: 5, lastSeq: 1, count: 3, min: 4,
+            max: 6,
             mean: 5, band: nil, trend: nil, isKept: true)
         let isRestored = ring.restore(Window(line, sequence: 0))
         #expect(isRestored)
