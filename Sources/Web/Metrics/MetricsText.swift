@@ -219,7 +219,8 @@ struct MetricsText {
         guard isKnown else { return }
         // The width of windows, then that of each source's.
         add(.window, .time(microseconds: numbers.interval.microseconds))
-        self.add(.window, hasHead: true, of: .sources, sources) { [agents] in Self.label($0.name, agents, &$1) } _: {
+        let ofSource: Write<SourceNumbers> = { [agents] in Self.label($0.name, agents, &$1) }
+        self.add(.window, hasHead: true, of: .sources, sources, ofSource) {
             $1.value(microseconds: $0.window.microseconds)
         }
     }
