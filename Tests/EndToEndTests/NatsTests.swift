@@ -10,13 +10,14 @@ import Testing
         Installation.hasPython
         && (access("/usr/sbin/nats-server", X_OK) == 0 || Installation.variable("CATWATCH_BINARY") != nil)
 
-    /// One for each kind of trouble, and by CATWATCH_LONG=1 all: of the servers, of who is let in, and of what a stream forgets.
+    /// One, and by CATWATCH_LONG=1 all: of the servers, of who is let in, and of what a stream forgets. They wait for elections of
+    /// leaders, for minutes.
     private static let trials =
-        ["leader", "overtaken", "access"]
-        + (LongRun.isOn ? ["cut", "stopped", "tls", "setup", "rights", "names", "lines"] : [])
+        ["overtaken"]
+        + (LongRun.isOn ? ["leader", "access", "cut", "stopped", "tls", "setup", "rights", "names", "lines"] : [])
     /// The same for those who read.
     private static let fleetTrials =
-        ["fleet", "restart", "hostile", "ready"] + (LongRun.isOn ? ["anew", "times", "reader", "asked"] : [])
+        ["fleet"] + (LongRun.isOn ? ["restart", "hostile", "ready", "anew", "times", "reader", "asked"] : [])
 
     @Test(.enabled(if: canRun), arguments: trials)
     func aStreamHasWhatWasWatched(trial: String) async throws { try await run("nats_trials", trial) }

@@ -51,7 +51,7 @@ import Testing
 
     @Test func theMouseChoosesRowsWhenAskedFor() async throws {
         try await Stage.run { stage in
-            let screen = try await ViewScreen(stage, Self.demo + ["--mouse"])
+            let screen = try await ViewScreen(stage, ["--demo", "--preset", "aqi", "--mouse"])
             let rows = try await screen.wait(for: "    Ahmedabad(?s:.*)    Bhopal")
             let row = try #require(rows.firstIndex { $0.contains("Ahmedabad") }) + 1
             // A press and a release in the fifth column of that row, and the wheel.

@@ -404,7 +404,7 @@ import Testing
 
     // MARK: Those who read, and the disk
 
-    @Test func stopsAtItsLogsCapWhileSomebodyReadsAndGoesOnAfterwards() throws {
+    @Test(.enabled(if: LongRun.isOn)) func stopsAtItsLogsCapWhileSomebodyReadsAndGoesOnAfterwards() throws {
         let store = try openStore()
         var feed = FeedOfLines(run: "one")
         try store.commit([feed.greeting] + feed.add(1), at: now)

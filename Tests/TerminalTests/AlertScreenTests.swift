@@ -126,7 +126,7 @@ extension FeedScript {
         var script = FeedScript(columns: size.0, rows: size.1)
         script.hello()
         let evil = "\u{1B}[2J\u{202E}\u{9B}31m🏴‍☠️" + String(repeating: "猫", count: 400)
-        for number in 0..<100 {
+        for number in 0..<30 {
             script.data("x", key: "\(number)", Double(number))
             script.alert("x/\(number)", evil, value: 1e300, severity: evil, limit: Alert.Limit(.outside, -1e308, 1e308))
             script.alert("y/\(number)" + evil, evil, value: nil, limit: nil, note: evil)

@@ -49,7 +49,7 @@ import Testing
         #"{"seq":\#(seq),"time":"\#(time)","type":"a","source":"a","series":"a","value":\#(value)}"#
     }
 
-    @Test(arguments: ["0.000001", "0.000003", "10", "31556952000"], ["0.000001", "10", "31556952000"])
+    @Test(arguments: ["0.000001", "10", "31556952000"], ["0.000001", "31556952000"])
     func windowsOfAnyWidthAtAnyTime(_ interval: String, _ history: String) throws {
         let last = "9999-12-31T23:59:59.999999Z"
         for (first, second) in [

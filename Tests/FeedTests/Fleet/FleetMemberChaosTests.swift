@@ -111,7 +111,7 @@ import Testing
         ranges.reduce(0) { $0.addingSaturated($1.upperBound - $1.lowerBound).addingSaturated(1) }
     }
 
-    @Test(arguments: 0..<24 as Range<UInt64>)
+    @Test(arguments: 0..<UInt64(LongRun.rounds(short: 8, long: 24)))
     func eachNumberIsPassedOnOnceInOrderOrLost(_ seed: UInt64) throws {
         // Of no more runs than are remembered everything holds; of more, the bounds.
         let isForgotten = seed % 4 == 3

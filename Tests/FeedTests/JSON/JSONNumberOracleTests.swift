@@ -10,7 +10,7 @@ import Testing
     @Test(.enabled(if: access(python, X_OK) == 0, "no Python to ask"))
     func readsNumbersAsPythonDoes() throws {
         let seed = 90
-        let count = LongRun.rounds(short: 20_000, long: 10_000_000)
+        let count = LongRun.rounds(short: 5_000, long: 10_000_000)
         let root = #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" }
         let command = "'\(Self.python)' '\(root)/python/number_oracle.py' \(seed) \(count)"
         let pipe = try #require(popen(command, "r"))

@@ -103,7 +103,7 @@ import Testing
     }
 
     /// Lines come at any moment, in the middle of a call as well; nobody looks unless called.
-    @Test(arguments: 1...UInt64(LongRun.rounds(short: 8, long: 200)))
+    @Test(arguments: 1...UInt64(LongRun.rounds(short: 3, long: 200)))
     func nobodyWhoLooksWhenCalledMissesALine(seed: UInt64) async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)

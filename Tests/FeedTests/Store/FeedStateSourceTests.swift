@@ -156,7 +156,7 @@ import Testing
         var state = FeedState()
         let source = state.register(SourceDescription(name: "s"), at: wall)
         // 6 KiB each once they are escaped, three times as many as there is room for.
-        let count = 2_100
+        let count = 1_600
         let filler = String(repeating: "\u{1}", count: 1_000)
         for number in 0..<count { publish(1, key: filler + String(number), to: &state, from: source) }
         #expect(state.counts.series == count)

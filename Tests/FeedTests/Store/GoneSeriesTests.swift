@@ -87,7 +87,7 @@ import Testing
                 identity: AgentIdentity(run: "relay", version: "", started: StoreHarness.start), limits: limits,
                 isRelay: true)
             var relayed = 0
-            for round in 0..<150 {
+            for round in 0..<LongRun.rounds(short: 40, long: 300) {
                 let at: Comment = "seed \(seed), round \(round)"
                 let before = early.lines.count
                 var events: [Event] = []

@@ -45,7 +45,7 @@ import Testing
         return newest
     }
 
-    @Test(arguments: [1, 2, 3, 4] as [UInt64]) func aLateReaderKnowsTheNewestLineOfEverySeries(seed: UInt64)
+    @Test(arguments: [1, 2] as [UInt64]) func aLateReaderKnowsTheNewestLineOfEverySeries(seed: UInt64)
         async throws
     {
         try await withLoop(virtual: true) { loop in
@@ -409,7 +409,7 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let store = Self.relay(on: loop) { ($0.series, $0.keptCapacity) = (1_000, 100_000) }
             await store.relay([try Self.hello("r", 1 << 40), try Self.stats()])
-            for round in 0..<LongRun.rounds(short: 20, long: 1_000) {
+            for round in 0..<LongRun.rounds(short: 4, long: 1_000) {
                 await store.relay(try (1...1_000).map { try Self.text(round * 1_000 + $0, "\(round)/\($0)", run: "r") })
             }
             let kept = await Self.kept(store)

@@ -31,7 +31,7 @@ import Testing
         var table = SeriesTable(limit: limit, seed: (random.next(), random.next()))
         var twin: [Name: Int] = [:]
         var refused = 0
-        for _ in 0..<LongRun.rounds(short: 8_000, long: 400_000) {
+        for _ in 0..<LongRun.rounds(short: 3_000, long: 400_000) {
             let name = Name(source: Int(random.next() % 5), key: key(&random))
             // A slice out of something longer, as keys come out of a document.
             let slice = name.key.map { ([1, 2, 3] + $0 + [4])[3..<3 + $0.count] }
@@ -71,7 +71,7 @@ import Testing
         var table = SeriesTable(limit: limit, seed: (random.next(), random.next()))
         var twin: [Name: Int] = [:]
         var most = 0
-        for round in 0..<LongRun.rounds(short: 6_000, long: 200_000) {
+        for round in 0..<LongRun.rounds(short: 2_500, long: 200_000) {
             let name = Name(source: Int(random.next() % 5), key: key(&random))
             let found = index(name.source, name.key.map { $0[...] }, in: &table)
             if let known = twin[name] {

@@ -134,7 +134,7 @@ import Testing
     /// In a process of its own, as memory is the process's.
     @Test(.disabled(if: ThreadSanitizer.isOn)) func memoryStaysAtASliceHoweverMuchThereIs() async {
         await #expect(processExitsWith: .success) {
-            let last = LongRun.rounds(short: 8_000, long: PollRequest.mostN)
+            let last = LongRun.rounds(short: 4_000, long: PollRequest.mostN)
             let worker = try LoopThread(name: "numbers")
             defer { worker.stop() }
             try await withLoop { loop in

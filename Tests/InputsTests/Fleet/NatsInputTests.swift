@@ -265,7 +265,7 @@ import Testing
 
     @Test(
         arguments: [.connect, .stream, .read, .next] as [MemoryStream.Call],
-        [NatsFault.Kind.lost, .silent, .nobody, .unreachable])
+        LongRun.isOn ? [NatsFault.Kind.lost, .silent, .nobody, .unreachable] : [.lost, .silent])
     func whateverFailsForAWhileNothingIsMissing(_ call: MemoryStream.Call, _ kind: NatsFault.Kind) async throws {
         let stream = try Self.stream(1...3)
         try await Self.run(stream) { fleet in

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test func aDayOfPollsDriftsByNothing() async throws {
-        let seconds = LongRun.rounds(short: 3_600, long: 86_400)
+        let seconds = LongRun.rounds(short: 900, long: 86_400)
         let feed = try await SimulatedFeed.run(
             try SimulatedFeed.source(), for: .seconds(seconds), decodes: LongRun.isOn
         ) { number, _ in

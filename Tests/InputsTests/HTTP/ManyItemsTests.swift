@@ -6,7 +6,7 @@ import Testing
 
 /// Documents of so many items that others on the loop must have their turns in between.
 @Suite(.limited) struct ManyItemsTests {
-    private static let items = 20_000
+    private static let items = 5_000
     private static let body = "[\((0..<items).map(String.init).joined(separator: ","))]"
 
     private static func extraction() throws -> Extraction {

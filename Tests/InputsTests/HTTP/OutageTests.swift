@@ -44,7 +44,7 @@ import WebSocket
         #expect(feed.recoveries == [recovery] && feed.state == .ok)
     }
 
-    @Test(arguments: UInt64(1)...5)
+    @Test(arguments: UInt64(1)...2)
     func whatIsSaidOfTheLongestWaitHolds(seed: UInt64) async throws {
         var source = try SimulatedFeed.source(every: .milliseconds(100))
         source.retryMost = .seconds(90)

@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test func whatAServerSaysAtRandomNeitherCrashesNorNeverEnds() async throws {
-        for seed in UInt64(1)...UInt64(LongRun.rounds(short: 20, long: 500)) {
+        for seed in UInt64(1)...UInt64(LongRun.rounds(short: 6, long: 500)) {
             let source = try SimulatedListing.source(every: .seconds(5)) { $0.mostPages = 7 }
             let feed = try await SimulatedListing.run(source, for: .seconds(300), seed: seed) { number, _ in
                 var random = SeededGenerator(seed: seed &* 1_000 &+ UInt64(number))

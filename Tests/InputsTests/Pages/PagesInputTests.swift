@@ -113,7 +113,7 @@ import Testing
             let store = EventStore(on: loop, wall: wall, identity: SimulatedFeed.identity, limits: limits)
             let polls = PollRequests(on: loop)
             let transport = ScriptedTransport(on: loop) { number, _ in
-                SimulatedListing.page(0..<2_000, next: number % 10 < 9 ? "\"?\(number)\"" : "null")
+                SimulatedListing.page(0..<1_200, next: number % 10 < 9 ? "\"?\(number)\"" : "null")
             }
             // An output that must get everything, and reads nothing.
             let (reader, _) = await store.open("file", holdsInputs: true)

@@ -9,7 +9,7 @@ import Testing
 @Suite(.limited) struct SourceLifecycleTests {
     @Test func tenThousandStartsAndStopsOfRealSourcesLeakNothing() async {
         await #expect(processExitsWith: .success) {
-            let rounds = 10_000
+            let rounds = LongRun.rounds(short: 1_500, long: 10_000)
             try await CurlBench.run { bench in
                 // None that the server, in this process too, waits with for long after its client has left.
                 let targets = [

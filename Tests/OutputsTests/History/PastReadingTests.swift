@@ -98,12 +98,12 @@ import Testing
     @Test func aLongSearchIsNotSilent() throws {
         let history = MemoryHistory()
         history.begin("A")
-        history.add(1...1_000)
+        history.add(1...300)
         history.mostCounted = 1
         let query = ColumnQuery(
             of: "fact/rare", source: "fact", width: 100_000_000, from: FeedStage.start,
-            until: FeedStage.start + .seconds(1_000))
-        for seconds in [0, 1, -100] {
+            until: FeedStage.start + .seconds(300))
+        for seconds in [1] {
             var reading = PastReading(from: .columns(query), nil, as: .lines)
             var (time, silence, longest, bytes) = (Self.time, 0, 0, [UInt8]())
             search: while true {

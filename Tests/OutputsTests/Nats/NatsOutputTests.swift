@@ -842,7 +842,7 @@ import Testing
         ]
             as [NatsFault.Kind], [false, true])
     func aPauseEndsWithTheFeed(_ kind: NatsFault.Kind, _ isOver: Bool) async throws {
-        for seconds in 30..<40 {
+        for seconds in LongRun.isOn ? 30..<40 : 33..<35 {
             let stream = MemoryStream()
             let trouble = Trouble()
             try await withLoop(virtual: true) { loop in

@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func everyReaderSeesEveryNumberOnceInALineOrInAGap() async throws {
-        let rounds = LongRun.rounds(short: 120, long: 5_000)
+        let rounds = LongRun.rounds(short: 60, long: 5_000)
         for seed in [71, 72] as [UInt64] {
             let (transcripts, stalled) = try await withLoop(virtual: true) { loop in
                 let stage = await FeedStage(on: loop) { $0.logCapacity = 1 << 16 }
