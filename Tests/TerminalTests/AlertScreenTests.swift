@@ -140,6 +140,6 @@ extension FeedScript {
             }
         }
         script.type("!")
-        #expect(script.view.order.rows.count == 200)
+        #expect(script.view.order.rows.count == 60)
     }
 }

@@ -31,7 +31,9 @@ import WebSocket
 
     @Test func failsAtTheFirstByteThatCannotBeRight() {
         for first in 0...255 as ClosedRange<UInt8> {
-            for second in stride(from: 0, through: 255, by: first < 0x80 ? 64 : LongRun.rounds(short: 7, long: 1)).map({ UInt8($0) }) {
+            for second in stride(from: 0, through: 255, by: first < 0x80 ? 64 : LongRun.rounds(short: 7, long: 1)).map({
+                UInt8($0)
+            }) {
                 let bytes = [first, second]
                 let expected = canGoOn([first]) ? (canGoOn(bytes) ? nil : 1) : 0
                 #expect(refusal(bytes) == expected, "\(bytes)")
