@@ -8,10 +8,7 @@ import Testing
     @Test(
         .enabled(if: Installation.hasPython),
         arguments: [
-            ("nan", "not_json", "at byte"), ("infinity", "not_json", "at byte"),
-            ("leading-zero", "not_json", "at byte"),
-            ("utf8", "not_json", "at byte"), ("nul", "not_json", "at byte"), ("comma", "not_json", "at byte"),
-            ("cut", "not_json", "at byte"), ("trailing", "not_json", "at byte"), ("blank", "not_json", ""),
+            ("nan", "not_json", "at byte"), ("cut", "not_json", "at byte"), ("blank", "not_json", ""),
             ("deep", "not_json", "at byte"),
         ])
     func whatIsNotJSONIsAnError(kind: String, code: String, words: String) async throws {
@@ -80,7 +77,11 @@ import Testing
             + String(repeating: "]", count: levels) + "}"
     }
 
-    @Test(.enabled(if: Installation.hasPython), arguments: valid)
+    @Test(
+        .enabled(if: Installation.hasPython),
+        arguments: valid.filter {
+            LongRun.isOn || ["overflow", "surrogate", "deep?levels=29", "control", "scalar"].contains($0.kind)
+        })
     func whatIsJSONIsAnEventExactlyAsItCame(document: Valid) async throws {
         try await Stage.run { stage in
             let run = try await stage.finish(

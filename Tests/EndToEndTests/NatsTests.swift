@@ -17,7 +17,7 @@ import Testing
         + (LongRun.isOn ? ["leader", "access", "cut", "stopped", "tls", "setup", "rights", "names", "lines"] : [])
     /// The same for those who read.
     private static let fleetTrials =
-        ["fleet"] + (LongRun.isOn ? ["restart", "hostile", "ready", "anew", "times", "reader", "asked"] : [])
+        ["hostile", "ready"] + (LongRun.isOn ? ["fleet", "restart", "anew", "times", "reader", "asked"] : [])
 
     @Test(.enabled(if: canRun), arguments: trials)
     func aStreamHasWhatWasWatched(trial: String) async throws { try await run("nats_trials", trial) }

@@ -52,7 +52,7 @@ import Testing
             let agent = try await stage.catwatch(["-", "--key", "/k", "--value", "/v", "--listen=\(path)"]) {
                 $0.input = .pipe
             }
-            let old = String(repeating: "{\"k\":\"old\",\"v\":1}\n", count: 5_000)
+            let old = String(repeating: "{\"k\":\"old\",\"v\":1}\n", count: 1_000)
             try await agent.write(Array((old + "{\"k\":\"newest\",\"v\":2}\n").utf8))
             try await stage.wait(for: "the newest line") {
                 String(decoding: await agent.outputBytes.suffix(4_096), as: UTF8.self).contains("\"stdin/newest\"")
