@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from agent import Agent, AttachedFeed, stamp
-from conftest import DESKTOP, PHONE, SHOTS
+from conftest import DESKTOP, PHONE, SHOTS, long
 from view import STICKS_OUT, row, rows
 from test_screens import settle, violations
 
@@ -68,6 +68,7 @@ def test_what_fires_comes_first_is_counted_and_told(open_page):
         expect(page.locator(".alerts.plain")).to_be_hidden()
 
 
+@long
 @pytest.mark.parametrize("viewport, scheme", [(DESKTOP, "dark"), (PHONE, "light")], ids=["desktop", "phone"])
 def test_the_graph_has_the_limit_and_the_wall_marks_what_fires(open_page, viewport, scheme):
     with rooms() as (feed, agent):

@@ -9,6 +9,7 @@ import pytest
 import sseclient
 
 from agent import Agent
+from conftest import long
 
 # No longer than this between two lines; there is a `memory` line a second.
 PATIENT = httpx.Timeout(10)
@@ -71,6 +72,7 @@ def test_comes_back_by_the_last_id(connect):
         assert numbers == list(range(1, len(numbers) + 1))
 
 
+@long
 @pytest.mark.parametrize("connect", [by_httpx_sse, by_sseclient])
 def test_the_last_id_overrides_the_query(connect):
     with Agent("-i", "1s", takes_input=True) as agent:

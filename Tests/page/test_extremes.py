@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from agent import Agent
-from conftest import DESKTOP, PHONE, SHOTS
+from conftest import DESKTOP, PHONE, SHOTS, long
 from view import address, amount, drawn, row
 
 UNIT = "kilowatt-hours per square metre"
@@ -37,6 +37,7 @@ def box(locator):
     return locator.evaluate("node => node.getBoundingClientRect().toJSON()")
 
 
+@long
 def test_a_narrow_list_cuts_the_unit(extreme, open_page):
     page = open_page(extreme, viewport={"width": 320, "height": 640})
     expect(amount(page, "in/tiny")).to_have_text("4.94e-324")
@@ -59,6 +60,7 @@ def test_a_graph_of_the_greatest_numbers_stays_in_its_plot(extreme, open_page):
         assert page.locator(f".graph-{part}").get_attribute("clip-path"), part
 
 
+@long
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_band_as_pale_as_what_is_around_it_has_a_rim(extreme, open_page, theme):
     page = open_page(extreme, f"?theme={theme}")
@@ -75,6 +77,7 @@ def test_a_band_as_pale_as_what_is_around_it_has_a_rim(extreme, open_page, theme
     assert rim != band
 
 
+@long
 def test_no_key_leads_away_from_one_graph_alone(extreme, open_page):
     page = open_page(extreme, "?bare" + address("in/one"))
     expect(page.locator(".graph-end")).to_be_attached()
@@ -97,6 +100,7 @@ def test_who_refuses_a_poll_is_quoted(extreme, open_page):
     assert "{" not in page.locator("#said").inner_text()
 
 
+@long
 def test_a_unit_is_whole_where_there_is_room(open_page, tmp_path):
     source = {"name": "in", "kind": "stdin", "items": "", "key": "/s", "value": "/v", "unit": "messages"}
     configuration = tmp_path / "catwatch.jsonc"

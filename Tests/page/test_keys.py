@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from agent import Agent, until
 from view import address, amount, drawn, graph, row, rows
+from conftest import long
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +98,7 @@ def test_tab_is_the_browsers_and_reaches_everything(page):
     assert focused(page) != seen[0]
 
 
+@long
 def test_the_graph_is_one_stop_and_is_read_by_arrows(page, fed):
     page.goto(fed.url + address("stdin/a"))
     frame = graph(page).get_by_role("slider")
@@ -125,6 +127,7 @@ def test_a_screen_has_the_keys_that_it_tells_of(page, fed):
     until(lambda: page.evaluate("document.querySelector('.metrics').scrollTop") > 50, "what is below")
 
 
+@long
 def test_the_address_tells_what_the_feed_shows(page):
     page.keyboard.press("4")
     screen(page, "feed")
@@ -143,6 +146,7 @@ def test_a_page_that_opens_takes_no_focus(fed, open_page):
         assert focused(page).startswith("body|"), f"{place}: {focused(page)}"
 
 
+@long
 def test_a_table_that_scrolls_keeps_the_arrows(page, fed):
     page.goto(fed.url + address("stdin/a"))
     page.get_by_role("button", name="Table").click()
@@ -153,6 +157,7 @@ def test_a_table_that_scrolls_keeps_the_arrows(page, fed):
     assert hash_of(page) == before
 
 
+@long
 def test_no_series_in_particular_is_the_first_that_comes(open_page):
     with Agent("-i", "1s", takes_input=True) as agent:
         page = open_page(agent, "#/series/")
@@ -163,6 +168,7 @@ def test_no_series_in_particular_is_the_first_that_comes(open_page):
         expect(page.locator(".detail > .empty:visible")).to_have_count(0)
 
 
+@long
 def test_a_wall_is_left_without_keys(fed, open_page):
     page = open_page(fed, "?wall", viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
     expect(amount(page, "stdin/a")).to_have_text("1")
@@ -171,6 +177,7 @@ def test_a_wall_is_left_without_keys(fed, open_page):
     assert "wall" not in page.url
 
 
+@long
 def test_what_ends_a_composition_stays_in_the_entry(page):
     page.keyboard.press("/")
     box = page.get_by_role("searchbox")
@@ -193,6 +200,7 @@ def test_help_tells_every_key_and_gives_the_focus_back(page):
     screen(page, "feed")
 
 
+@long
 def test_letters_can_be_switched_off_and_that_is_remembered(page, fed):
     page.keyboard.press("?")
     page.get_by_label("Letter keys").select_option(label="off")
@@ -233,6 +241,7 @@ def test_letters_that_are_typed_stay_letters(page):
     expect(row(page, "stdin/a")).to_be_visible()
 
 
+@long
 def test_utc_is_a_toggle_that_is_remembered(fed, open_page):
     page = open_page(fed, timezone_id="Asia/Kolkata")
     expect(page.locator(".zone")).to_have_text("+05:30")
@@ -245,6 +254,7 @@ def test_utc_is_a_toggle_that_is_remembered(fed, open_page):
     expect(page.locator(".zone")).to_have_text("UTC")
 
 
+@long
 def test_the_theme_is_a_toggle_that_is_remembered(page):
     ground = "getComputedStyle(document.body).backgroundColor"
     seen = {page.evaluate(ground)}
@@ -262,6 +272,7 @@ def test_the_theme_is_a_toggle_that_is_remembered(page):
     assert page.evaluate(ground) == chosen
 
 
+@long
 def test_the_way_back_is_the_browsers(page, fed):
     expect(row(page, "stdin/b")).to_be_visible()
     row(page, "stdin/b").locator("a").click()

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from agent import Agent, AttachedFeed, Upstream, stamp, until
-from conftest import DESKTOP, PHONE, SHOTS, long
+from conftest import DESKTOP, IS_LONG, PHONE, SHOTS, long
 from view import amount, drawn, row, rows
 
 CITIES = [{"key": name, "v": place * 7} for place, name in enumerate(("Delhi", "Agra", "Pune"))]
@@ -82,7 +82,7 @@ def at_rest(page):
     expect(source_row(page, "cities")).to_contain_text("3 series")
 
 
-@pytest.mark.parametrize("place, viewport", [("", PHONE), ("?wall", DESKTOP), ("", DESKTOP)], ids=["phone", "wall", "desktop"])
+@pytest.mark.parametrize("place, viewport", [("", PHONE), ("?wall", DESKTOP), ("", DESKTOP)][:3 if IS_LONG else 1])
 def test_three_failing_sources_among_twenty_say_why(twenty, open_page, place, viewport):
     page = open_page(twenty, place, viewport=viewport)
     settled(page)
@@ -114,6 +114,7 @@ def test_three_failing_sources_among_twenty_say_why(twenty, open_page, place, vi
     expect(page).to_have_title(re.compile("^✕ 3 · List"))
 
 
+@long
 def test_a_failing_source_leads_to_its_series_and_its_row_goes_when_it_answers(twenty, open_page):
     page = open_page(twenty)
     settled(page)
@@ -224,6 +225,7 @@ def test_folds_are_remembered_and_do_not_hide_what_is_looked_for(twenty, open_pa
     expect(row(page, "cities/Delhi")).to_have_count(0)
 
 
+@long
 def test_a_heading_stands_for_a_chosen_row_that_it_hides(twenty, open_page):
     page = open_page(twenty)
     settled(page)
@@ -242,6 +244,7 @@ def test_a_heading_stands_for_a_chosen_row_that_it_hides(twenty, open_page):
     expect(page.locator("#detail-title")).to_have_text("cities/Pune")
 
 
+@long
 def test_other_orders_are_flat_and_the_titles_lead_there_and_back(twenty, open_page):
     page = open_page(twenty)
     settled(page)
@@ -292,6 +295,7 @@ def test_ten_thousand_headings_scroll(open_page):
         expect(source_row(page, "s9998")).to_be_visible()
 
 
+@long
 def test_a_late_source_has_a_row_and_says_what_was_expected(open_page):
     start = int(time.time() - 60) * 1_000_000
     sources = [{"source": name, "state": "ok", "since": stamp(start), "type": name, "every_s": every} for name, every in (("tick", 2), ("tock", 3600))]
@@ -367,7 +371,7 @@ ADDRESSES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("viewport", [PHONE] + ([DESKTOP] if IS_LONG else []), ids=lambda size: "phone" if size == PHONE else "desktop")
 def test_small_pictures_move_nothing_and_come_from_allowed_origins(tmp_path, open_context, viewport):
     # Twice as much beyond the fold of the window: what is not in sight is not asked for.
     items = [{"key": name, "url": url} for name, url in ADDRESSES.items()] + [{"key": f"z{place:03}", "url": f"https://pics.example/{place}.png"} for place in range(200)]
@@ -424,6 +428,7 @@ def test_small_pictures_move_nothing_and_come_from_allowed_origins(tmp_path, ope
         page.screenshot(path=SHOTS / f"pictures-{viewport['width']}.png")
 
 
+@long
 def test_another_rows_picture_is_none_of_this_row(tmp_path, open_context):
     items = [{"key": f"z{place:03}", "url": f"https://pics.example/{place}.png"} for place in range(300)]
     with pictured(tmp_path, items) as agent:

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from agent import Agent, AttachedFeed, Upstream, until
 from view import address, amount, graph, row, trouble, wait_for_lines
+from conftest import long
 
 
 def test_shows_a_value_when_it_comes(fed, open_page):
@@ -28,6 +29,7 @@ def test_shows_a_value_when_it_comes(fed, open_page):
     wait_for_lines(page, "a door has opened")
 
 
+@long
 def test_says_how_a_recording_is_played_back(fed, tmp_path, open_page):
     def line(seq, minute):
         more = '"type":"t","source":"room","series":"room","value":1'
@@ -55,6 +57,7 @@ def test_has_two_minutes_at_once(open_page):
         until(lambda: shown.count() >= 12, lambda: f"12 windows, of which there are {shown.count()}", 2)
 
 
+@long
 def test_shows_nothing_as_old_that_is_news_in_a_moment(open_page):
     described = {"source": "s", "state": "ok", "since": "2023-11-14T22:13:20.000000Z", "type": "s", "every_s": 10}
     with AttachedFeed(start=int(time.time() - 60) * 1_000_000, sources=[described]) as feed, Agent(f"--attach={feed.path}") as agent:
@@ -107,6 +110,7 @@ def test_says_why_and_since_when_the_agent_is_gone_and_comes_back(calm, open_pag
     expect(row(page, "stdin/before")).to_have_count(0)
 
 
+@long
 def test_says_that_the_agent_ended_in_order(fed, open_page):
     fed.feed({"s": "room", "v": 1})
     page = open_page(fed)
@@ -116,6 +120,7 @@ def test_says_that_the_agent_ended_in_order(fed, open_page):
     expect(trouble(page)).to_contain_text("SIGTERM", timeout=2_000)
 
 
+@long
 def test_says_that_nothing_comes_from_an_agent_that_stands_still(open_context):
     with Agent("-i", "1s", takes_input=True) as agent:
         agent.feed({"s": "room", "v": 1})
@@ -158,6 +163,7 @@ def test_comes_back_when_it_is_let_in_again(tmp_path, open_page):
         expect(trouble(page)).to_be_hidden()
 
 
+@long
 def test_comes_back_when_there_is_a_seat_again(open_page):
     # One says the errors on stderr.
     with Agent("-i", "1s", "--max-readers", "1", takes_input=True) as agent:
@@ -173,6 +179,7 @@ def test_comes_back_when_there_is_a_seat_again(open_page):
         expect(trouble(page)).to_be_hidden()
 
 
+@long
 def test_says_which_source_fails_and_that_it_answers_again(open_page):
     with Upstream() as upstream:
         upstream.answers["/load"] = (200, {"load": 0.5})
@@ -222,6 +229,7 @@ def test_stands_still_when_asked_to(fed, open_page):
     expect(page.locator("#status .paused")).to_be_hidden()
 
 
+@long
 def test_the_headline_of_a_series_is_of_its_newest_event(fed, open_page):
     fed.feed({"s": "a", "v": 0})
     page = open_page(fed, address("stdin/a"))

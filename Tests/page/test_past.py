@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from agent import Agent, until
 from view import graph
+from conftest import long
 
 
 def test_the_graph_goes_back_into_a_run_that_is_over(tmp_path, open_page):
@@ -64,6 +65,7 @@ def test_the_graph_goes_back_into_a_run_that_is_over(tmp_path, open_page):
         expect(past).to_be_empty()
 
 
+@long
 def test_one_goes_to_a_time_and_sees_an_hour_or_a_day_at_once(tmp_path, open_page):
     with Agent("-i", "1s", "--history", "3s", f"--journal={tmp_path}/x.db", "--time", "/at", takes_input=True) as agent:
         now = time.time()
@@ -125,6 +127,7 @@ def test_one_goes_to_a_time_and_sees_an_hour_or_a_day_at_once(tmp_path, open_pag
         expect(past).to_be_empty()
 
 
+@long
 def test_without_a_journal_one_is_told_what_is_missing(fed, open_page):
     fed.feed({"s": "a", "v": 1})
     page = open_page(fed, "#/series/stdin/a")

@@ -89,6 +89,7 @@ def test_what_keys_open(filled, open_page, name, keys, what, theme):
     assert violations(page) == []
 
 
+@long
 def test_a_wall_is_read_from_afar(filled, open_page):
     page = open_page(filled, viewport={"width": 1920, "height": 1080})
     settle(page, SCREENS["list"][1])
@@ -100,6 +101,7 @@ def test_a_wall_is_read_from_afar(filled, open_page):
     page.screenshot(path=SHOTS / "wall-1080.png")
 
 
+@long
 def test_one_graph_alone(filled, open_page):
     page = open_page(filled, "?bare#/series/aqi/Delhi", viewport={"width": 640, "height": 360})
     settle(page, ".graph .graph-line")
@@ -134,6 +136,7 @@ def test_text_may_be_twice_as_large(filled, open_page):
         assert page.evaluate(STICKS_OUT) == []
 
 
+@long
 def test_forced_colours_leave_what_matters(filled, open_page):
     page = open_page(filled, forced_colors="active")
     settle(page, SCREENS["list"][1])

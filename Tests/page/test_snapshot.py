@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from agent import binary
 from view import STICKS_OUT, address, amount, graph, row, trouble, wait_for_lines
+from conftest import long
 
 
 def save(page, name):
@@ -60,6 +61,7 @@ def test_a_snapshot_shows_the_same_from_a_file(fed, open_context, tmp_path):
     expect(later.locator(".list .row.stale")).to_have_count(stale)
 
 
+@long
 def test_a_snapshot_of_a_command_shows_the_same(tmp_path, open_context):
     import subprocess
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from agent import Agent, AttachedFeed, stamp, until
-from conftest import DESKTOP, PHONE, SHOTS, long
+from conftest import DESKTOP, IS_LONG, PHONE, SHOTS, long
 from view import STICKS_OUT, address, amount, lines, row
 from test_screens import violations
 
@@ -52,7 +52,7 @@ def status():
         yield feed, agent
 
 
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("viewport", [PHONE] + ([DESKTOP] if IS_LONG else []))
 def test_a_state_is_its_word_with_its_time_and_a_strip(status, open_page, viewport):
     feed, agent = status
     page = open_page(agent, viewport=viewport)
@@ -93,6 +93,7 @@ def test_a_state_is_its_word_with_its_time_and_a_strip(status, open_page, viewpo
     expect(api.locator(".band-name")).to_have_text("degraded_performance")
 
 
+@long
 def test_detail_has_the_word_and_a_strip(status, open_page):
     feed, agent = status
     page = open_page(agent, address("status/API"))
@@ -176,6 +177,7 @@ def in_order(page):
     return said
 
 
+@long
 def test_lines_that_came_together_are_one_row_of_the_feed(open_page):
     with status_page() as (feed, agent):
         names = ["Agra", "Delhi", "Köln", "Pune", "#", "Kiel", "Ulm"]
