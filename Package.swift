@@ -143,7 +143,12 @@ if let wanted = Context.environment["CATWATCH_TESTS"]?.split(separator: ",").map
     package.targets.removeAll { $0.type == .test && !wanted.contains($0.name) }
 }
 
-if isForChecks { package.targets.append(.testTarget(name: "Nothing", path: "Tests/Start/Nothing")) }
+if isForChecks {
+    package.targets.append(.testTarget(name: "Nothing", path: "Tests/Start/Nothing"))
+    // No test needs the benchmark, which takes a fifteenth of the build: Tests/run.sh --long builds it.
+    package.targets.removeAll { $0.name == "catwatch-bench" }
+    package.products.removeAll { $0.name == "catwatch-bench" }
+}
 
 if isForThreads {
     package.products = []

@@ -20,7 +20,7 @@ package   the Debian package, installed into an empty system: not by default
 
 Without a part: lint, then unit, e2e and page side by side.
 --long    all parts at full length, once an issue: format of all files; a release build with examples/quickstart.sh, its linkage,
-          and the end-to-end tests on it too; package; Thread Sanitizer over all unit tests; 50,000 simulated worlds and each patch
+          the benchmark, and the end-to-end tests on it too; package; Thread Sanitizer over all unit tests; 50,000 simulated worlds and each patch
           of Tests/Bugs found by them; kills of a journal's agent; trials with a broker and kills of its leader; full sizes of the
           random tests; all of the page's tests, with screenshots in both themes on a desktop and a phone
 --simulate=HOURS    nothing but simulated worlds, other ones each time
@@ -78,6 +78,8 @@ build_release() {
     "$venv/bin/python" Tests/python/validate_lines.py --expect-bye <.build/quickstart.ndjson
     [[ $(grep -c '^{"seq".*"type":"fact"' .build/quickstart.ndjson) == 3 ]]
     check_linkage
+    heading "release build of the benchmark"
+    env -u CATWATCH_CHECKS swift build -c release --static-swift-stdlib --product catwatch-bench -Xswiftc -warnings-as-errors
     release_built=1
 }
 

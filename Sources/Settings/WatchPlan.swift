@@ -25,6 +25,8 @@ package struct WatchPlan: Sendable {
     private let files: Set<String>
     /// Makes the sources; has read their secrets.
     private let resolver: SourceResolver
+    /// The sources with everything filled in but secrets.
+    private let configured: [ConfiguredSource]
     private let configuredAlerts: [ConfiguredAlert]
     /// The names that conditions may be about.
     private let subjects: ConditionSubjects
@@ -55,6 +57,7 @@ package struct WatchPlan: Sendable {
         var resolver = SourceResolver(options, headers: headers, environment: environment, filesBefore: filesBefore)
         let sources = try resolver.resolve()
         for source in sources { _ = resolver.build(source) }
+        configured = sources
         try resolver.issues.check()
         self.resolver = resolver
         subjects = ConditionSubjects(sources)
@@ -85,9 +88,9 @@ package struct WatchPlan: Sendable {
                 "the stand-in API can only be had from the start: restart for that", option: SettingTable.rows.demo.flag
             )
         }
-        return try resolved { resolver throws(UsageError) in
+        return try resolved { resolver in
             if let demoOrigin { resolver.demoOrigin = demoOrigin }
-            return try resolver.resolve().compactMap { resolver.build($0) }
+            return configured.compactMap { resolver.build($0) }
         }
     }
 
@@ -95,11 +98,6 @@ package struct WatchPlan: Sendable {
     package func passedOn() throws(UsageError) -> FeedSource? {
         guard options.passedOn != nil else { return nil }
         return try resolved { resolver in resolver.resolve(options.agents).first.flatMap { resolver.feed($0) } }
-    }
-
-    /// The sources with everything filled in but secrets. Made each time, as there may be thousands.
-    private func configured() throws(UsageError) -> [ConfiguredSource] {
-        try resolved { resolver throws(UsageError) in try resolver.resolve() }
     }
 
     /// Checks what conditions are about, as far as the sources are known: not where the feed is another agent's, or a
@@ -226,7 +224,7 @@ extension SystemError {
 
 extension WatchPlan {
     /// The settings in force as a configuration: defaults filled in, presets written out, secrets as places.
-    package func effectiveText() throws(UsageError) -> String {
+    package func effectiveText() -> String {
         let rows = SettingTable.rows
         var members = options.settings.filter { $0.setting !== rows.urls && $0.setting !== rows.presets }.map {
             JSONTree.Member($0.key, $0.tree)
@@ -238,7 +236,7 @@ extension WatchPlan {
                     Configuration.scalesKey,
                     .object(scales.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.tree) })))
         }
-        let sources = try configured().map { source in
+        let sources = configured.map { source in
             JSONTree.object(source.settings.map { .init($0.setting.name, $0.tree) })
         }
         members.append(.init(Configuration.sourcesKey, .array(sources)))
@@ -249,7 +247,7 @@ extension WatchPlan {
     }
 
     /// One line for each setting in force: its value, its origin, and the values it overrides; without secrets.
-    package func explanation() throws(UsageError) -> String {
+    package func explanation() -> String {
         func line(_ path: String, _ tree: JSONTree, _ entry: (any AnyEntry)?) -> String {
             var weaker: [String] = []
             for entry in entry?.overridden ?? [] {
@@ -260,7 +258,7 @@ extension WatchPlan {
             return "\(path) = \(tree.line) from \(entry?.origin.text ?? Origin.initial.text)\(weaker.joined())\n"
         }
         var text = options.settings.map { line($0.key, $0.tree, options.values.entry(of: $0.setting)) }.joined()
-        for (index, source) in try configured().enumerated() {
+        for (index, source) in configured.enumerated() {
             for (setting, tree) in source.settings {
                 let path = "\(Configuration.sourcesKey)[\(index)].\(setting.name)"
                 text += line(path, tree, source.values.entry(of: setting))

@@ -71,7 +71,7 @@ struct Catwatch {
                     notices.append("journal: \(JournalCheck.text(of: path, SQLiteHistory(path: path)))")
                 }
                 complain(notices.map { "catwatch: \($0)\n" }.joined())
-                let text = options[\.explain] ? try plan.explanation() : try plan.effectiveText()
+                let text = options[\.explain] ? plan.explanation() : plan.effectiveText()
                 let alerts = alertLines(of: plan)
                 guard options[\.online] || !alerts.isEmpty else { leave(printing: text) }
                 try print(text)

@@ -4,7 +4,7 @@ import Testing
 
 /// Twenty agents and a fleet, ended and killed, by Tests/python/fleet_trials.py: it says what each of them is.
 @Suite(.limited) struct FleetTrialTests {
-    @Test(.enabled(if: Installation.hasPython), arguments: ["term", "kill"])
+    @Test(.enabled(if: Installation.hasPython), arguments: LongRun.isOn ? ["term", "kill"] : ["term"])
     func aFleetHasEachLineOnceWhoeverEnds(trial: String) async throws {
         try await Stage.run { stage in
             let python = try #require(Installation.python)

@@ -10,16 +10,15 @@ import Testing
         Installation.hasPython
         && (access("/usr/sbin/nats-server", X_OK) == 0 || Installation.variable("CATWATCH_BINARY") != nil)
 
-    /// One, and by CATWATCH_LONG=1 all: of the servers, of who is let in, and of what a stream forgets. They wait for elections of
-    /// leaders, for minutes.
-    private static let trials =
-        ["overtaken"]
-        + (LongRun.isOn ? ["leader", "access", "cut", "stopped", "tls", "setup", "rights", "names", "lines"] : [])
-    /// The same for those who read.
+    /// Of the servers, of who is let in, and of what a stream forgets. They wait for elections of leaders, for minutes.
+    private static let trials = [
+        "overtaken", "leader", "access", "cut", "stopped", "tls", "setup", "rights", "names", "lines",
+    ]
+    /// The same for those who read; by default the short ones.
     private static let fleetTrials =
         ["hostile", "ready"] + (LongRun.isOn ? ["fleet", "restart", "anew", "times", "reader", "asked"] : [])
 
-    @Test(.enabled(if: canRun), arguments: trials)
+    @Test(.enabled(if: canRun && LongRun.isOn), arguments: trials)
     func aStreamHasWhatWasWatched(trial: String) async throws { try await run("nats_trials", trial) }
 
     @Test(.enabled(if: canRun), arguments: fleetTrials)

@@ -304,7 +304,7 @@ import Testing
             {"name": "never", "when": "rooms fails", "remind": false},
             {"name": "day", "when": "rooms fails", "remind": "24h"},
             """#, ["--alert", "x\u{1}: \t fact > 5"])
-        let text = try plan.effectiveText()
+        let text = plan.effectiveText()
         #expect(ConfigFixture.faults(text) == [])
         #expect(try ConfigFixture.plan(text).alerts == plan.alerts && plan.alerts.count == 9)
         #expect(try ConfigFixture.plan(text).effectiveText() == text)

@@ -126,7 +126,7 @@ import Testing
         #expect(try sources(nil, ["-a=/x", "-a=/y"]).count == 2)
         let file = try ConfigFixture.plan(#"{"attach":["/x",true],"sources":[{"kind":"stdin"}]}"#)
         #expect(try file.isFleet && file.sources(demoOrigin: nil).count == 3)
-        #expect(try file.effectiveText().contains("/x"))
+        #expect(file.effectiveText().contains("/x"))
         #expect(throws: UsageError.self) { try ConfigFixture.plan(#"{"attach":"http://a:b@h/"}"#) }
     }
 
