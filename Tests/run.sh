@@ -10,7 +10,7 @@ usage: Tests/run.sh [--long] [--simulate=HOURS] [lint|unit|page|e2e|threads|pack
 
 One debug build with tests, and everything by default on it:
 
-lint      format of files changed in the last twenty commits or not committed, shell scripts, the table of bounds, the patches of
+lint      format of files changed in the last hundred commits or not committed, shell scripts, the table of bounds, the patches of
           Tests/Bugs
 unit      the unit tests
 page      the page's modules in Node, the page in Chromium
@@ -112,10 +112,10 @@ run_tests() {
 
 # The Swift files whose format is checked, each ended by a NUL: those that changed, or all.
 swift_files() {
-    if [[ -n ${CATWATCH_LONG:-} ]] || ! git rev-parse --quiet --verify HEAD~20 >/dev/null; then
+    if [[ -n ${CATWATCH_LONG:-} ]] || ! git rev-parse --quiet --verify HEAD~100 >/dev/null; then
         find Package.swift Sources Tests -name '*.swift' -print0
     else
-        git diff -z --name-only --diff-filter=d HEAD~20 -- '*.swift'
+        git diff -z --name-only --diff-filter=d HEAD~100 -- '*.swift'
         git ls-files -z --others --exclude-standard -- '*.swift'
     fi
 }

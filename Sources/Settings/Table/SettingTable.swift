@@ -404,7 +404,8 @@ package struct SettingTable: Sendable {
         initial: FibonacciSource(SourceDescription(name: ""), n: 0).emission,
         source: .init(
             .fibonacci,
-            "The lines of a run: `summary` is one with the time it took, `pairs` adds an item for every number: N and F(N)."))
+            "The lines of a run: `summary` is one with the time it took, `pairs` adds an item for every number: N and F(N)."
+        ))
 
     // MARK: Reading a journal
 

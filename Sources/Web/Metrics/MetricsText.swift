@@ -68,7 +68,6 @@ struct MetricsText {
 
         writeAgent(sources)
         writeMembers(store.members)
-        let ofSource: Write<SourceNumbers> = { [agents] in Self.label($0.name, agents, &$1) }
         add(.up, of: .sources, sources, ofSource) { $1.value($0.state == .ok ? 1 : 0) }
         add(.ready, of: .sources, sources, ofSource) { $1.value($0.timeliness.isGood ? 1 : 0) }
         for (family, tally) in [(MetricFamily.polls, \SourceNumbers.answers), (.errors, \.errors)] where !isAttached {
@@ -164,6 +163,8 @@ struct MetricsText {
         }
     }
 
+    private var ofSource: Write<SourceNumbers> { { [agents] in Self.label($0.name, agents, &$1) } }
+
     /// Writes the labels of a source, its agent's first.
     private static func label(_ source: String, _ agents: [String: String], _ writer: inout MetricsWriter) {
         if let agent = agents[source] { writer.label("agent", agent) }
@@ -219,7 +220,6 @@ struct MetricsText {
         guard isKnown else { return }
         // The width of windows, then that of each source's.
         add(.window, .time(microseconds: numbers.interval.microseconds))
-        let ofSource: Write<SourceNumbers> = { [agents] in Self.label($0.name, agents, &$1) }
         self.add(.window, hasHead: true, of: .sources, sources, ofSource) {
             $1.value(microseconds: $0.window.microseconds)
         }

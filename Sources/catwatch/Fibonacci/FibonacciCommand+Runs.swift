@@ -39,7 +39,9 @@ extension FibonacciCommand {
     private static func run(of line: Line) -> (n: Int, ms: Double)? {
         guard case .data(let data) = line.body, let ms = data.value, let json = data.data else { return nil }
         let members = String(decoding: json, as: UTF8.self).split(separator: ",")
-        guard members.count == 2, members[1].hasPrefix("\"ms\":"), let n = Int(members[0].dropFirst(5)) else { return nil }
+        guard members.count == 2, members[1].hasPrefix("\"ms\":"), let n = Int(members[0].dropFirst(5)) else {
+            return nil
+        }
         return (n, ms)
     }
 
