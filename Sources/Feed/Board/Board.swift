@@ -23,13 +23,14 @@ package import Reactor
 ///    with `items` one of `count:SOURCE`. A progress line sets `goneAt` of the series that it names in `gone` (by the
 ///    key behind its source's name and a `/`) to its time; any data line of a series clears it. `lastWord` is the word
 ///    of the newest event with a value. A point that is not later than `clock` minus the history (the hello's, or 120
-///    s; see rule 5) is not kept. A full ring drops its oldest one, and the series `isTrimmed`. `newest` is the latest
+///    s; see rule 5) is not kept. A full ring, or one that needs more room than is left of `points`, drops its oldest
+///    one, and the series `isTrimmed`. `newest` is the latest
 ///    point by time, then number, kept or not.
 /// 5. **Window lines** replace the one with the same start. One of another width than
 ///    those kept for the series replaces them all. A new one removes those that ended no later than `clock` minus the
 ///    history, except the last. The history is the hello's; for a source with a period longer than the hello's interval
 ///    (10 s where there is none) it is that of `WindowSpan`, as of the newest `stats` line that counts. That holds for
-///    points and errors too. Over `windowsPerSeries`, the series' window with the earliest start goes, which may be
+///    points and errors too. Over `windowsPerSeries`, or if all series have more than `windows`, the series' window with the earliest start goes, which may be
 ///    the new one itself. `band` and `trend` are cut at 64 bytes of UTF-8.
 /// 6. **Endpoints** are distinguished by source and name. A `stats` line with an `as_of` of at least `lastSequence`
 ///    replaces all endpoints: one with the same count and errors as before stays, any other starts as
@@ -81,10 +82,14 @@ package struct Board: Sendable {
     package struct Limits: Sendable {
         // Bound: a board's series | 10,000, or `--max-series` | refused, counted in `refusedSeries`
         package var series = 10_000
-        // Bound: a board's points | the history; 4,096 a series | oldest dropped, series marked as trimmed
+        // Bound: a board's points | the history; 4,096 a series, 1,000,000 in all (38 MiB) | the series' oldest dropped, and it
+        //   is marked as trimmed
         package var pointsPerSeries = 4_096
-        // Bound: a board's windows | the history; 512 a series | past the history dropped, then the series' earliest
+        package var points = 1_000_000
+        // Bound: a board's windows | the history; 512 a series, 131,072 in all (16 MiB) | past the history dropped, then the
+        //   series' earliest
         package var windowsPerSeries = 512
+        package var windows = 131_072
         // Bound: a board's endpoints, with histograms | 4,096 (32 MiB) | refused, counted in `refusedEndpoints`
         package var endpoints = 4_096
         // Bound: a board's sources | 10,000 | refused, counted in `refusedSources`
@@ -102,8 +107,9 @@ package struct Board: Sendable {
         // Bound: a board's texts of newest events, messages of failing sources | 1,000 characters each | cut
         // Bound: a board's outputs of an `agent` line | 64, two texts of 4,096 bytes each (512 KiB) | left out
         package var outputs = 64
-        // Bound: a board's errors | the history; 256 a source | oldest dropped
+        // Bound: a board's errors | the history; 256 a source, 16,384 in all (4.5 MiB) | the source's oldest dropped
         package var errorsPerSource = 256
+        package var errors = 16_384
         // Bound: a board's agents of a fleet | 10,000, seven texts of 256 bytes each (17 MiB) | those silent for a day
         //   dropped, else the new one refused and counted
         /// The same as in a store: a board with a lower limit would refuse lines of further agents one by one.
@@ -178,6 +184,11 @@ package struct Board: Sendable {
     /// Indices of the sources: those of the newest stats line in its order, then the others.
     package private(set) var sourceOrder: [Int] = []
     private var errors: [BoardRing<BoardError>] = []
+    /// How many points and errors all rings may still grow by.
+    private var pointRoom: Int
+    private var errorRoom: Int
+    /// The number of windows of all series.
+    private var windowCount = 0
     /// The number of lines whose source was refused.
     package private(set) var refusedSources = 0
 
@@ -210,6 +221,7 @@ package struct Board: Sendable {
     package init(limits: Limits = Limits()) {
         self.limits = limits
         shownAgents = ShownAgents(limit: limits.agents)
+        (pointRoom, errorRoom) = (limits.points, limits.errors)
         alerts = BoardAlerts(limit: limits.alerts)
         memory = BoardRing(capacity: limits.memory)
         lines = BoardRing(capacity: limits.lines)
@@ -467,7 +479,7 @@ package struct Board: Sendable {
         let expiry = expiry(at: time, after: series[index].span.history)
         guard point.microseconds > expiry else { return }
         points[index].removeFirst(while: { $0.microseconds <= expiry })
-        if points[index].append(point) != nil { series[index].isTrimmed = true }
+        if points[index].append(point, sharing: &pointRoom) != nil { series[index].isTrimmed = true }
     }
 
     /// The time up to which everything is past a history, in microseconds; based on the line's `time` without a clock.
@@ -479,6 +491,8 @@ package struct Board: Sendable {
     private mutating func keep(_ line: Line.Window, source: String) {
         var window = BoardWindow(line)
         guard window.width > 0, window.count > 0, let index = seriesIndex(line.series, source: source) else { return }
+        let before = series[index].windows.count
+        defer { windowCount += series[index].windows.count - before }
         window.band = window.band.map { LineEncoder.cut($0, at: Self.longestWord) }
         window.trend = window.trend.map { LineEncoder.cut($0, at: Self.longestWord) }
         if let first = series[index].windows.first, first.width != window.width {
@@ -494,12 +508,15 @@ package struct Board: Sendable {
         }
         series[index].windows.insert(window, at: position)
         let past = expiry(at: window.start, after: series[index].span.history)
-        while series[index].windows.count > 1, let first = series[index].windows.first,
-            first.start.microseconds.addingSaturated(first.width) <= past
-        {
+        let expired = series[index].windows.dropLast().prefix {
+            $0.start.microseconds.addingSaturated($0.width) <= past
+        }.count
+        // A new array, as one that had many keeps their memory.
+        if expired > 0 { series[index].windows = Array(series[index].windows.dropFirst(expired)) }
+        let count = series[index].windows.count
+        if count > limits.windowsPerSeries || count > 1 && windowCount + count - before > limits.windows {
             series[index].windows.removeFirst()
         }
-        if series[index].windows.count > limits.windowsPerSeries { series[index].windows.removeFirst() }
     }
 
     /// Rule 7: sets a source's state, unless line `sequence` is included in its current one.
@@ -568,7 +585,7 @@ package struct Board: Sendable {
         let expiry = expiry(at: time, after: span(of: name).history)
         if error.microseconds > expiry {
             errors[index].removeFirst(while: { $0.microseconds <= expiry })
-            errors[index].append(error)
+            errors[index].append(error, sharing: &errorRoom)
         }
         if sequence > sources[index].asOf { keep(SourceFailure(failure, at: time), of: index) }
     }

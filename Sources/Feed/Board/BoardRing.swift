@@ -1,6 +1,7 @@
 /// A bounded queue: it appends at its end, and once it is full, drops the oldest element for each new one.
 ///
-/// Its memory doubles as it fills, up to the bound.
+/// Its memory doubles as it fills, up to the bound, and never shrinks. Several rings may share a room: then one grows only
+/// while there is room, and else drops its own oldest element.
 package struct BoardRing<Element> {
     /// The most elements.
     package let capacity: Int
@@ -19,8 +20,25 @@ package struct BoardRing<Element> {
     /// Adds an element, and returns the oldest one if it was dropped to make room.
     @discardableResult
     package mutating func append(_ element: Element) -> Element? {
-        let oldest = count == capacity ? removeFirst() : nil
-        if count == slots.count { resize(to: Swift.min(Swift.max(4, slots.count * 2), capacity)) }
+        var room = Int.max
+        return append(element, sharing: &room)
+    }
+
+    /// The same for rings that share a room.
+    ///
+    /// - Parameter room: how many elements all of them may still grow by; the first four of a ring are always there.
+    @discardableResult
+    package mutating func append(_ element: Element, sharing room: inout Int) -> Element? {
+        var oldest: Element?
+        if count == slots.count {
+            let size = Swift.min(Swift.max(4, slots.count * 2), capacity)
+            if size > slots.count, slots.isEmpty || size - slots.count <= room {
+                room -= size - slots.count
+                resize(to: size)
+            } else {
+                oldest = removeFirst()
+            }
+        }
         slots[slotIndex(at: count)] = element
         count += 1
         return oldest

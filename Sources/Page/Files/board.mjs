@@ -12,7 +12,9 @@ import { windowsOver } from "./windows.mjs"
 export const limits = Object.freeze({
     series: 10_000,
     pointsPerSeries: 4096,
+    points: 1_000_000,
     windowsPerSeries: 512,
+    windows: 131_072,
     endpoints: 4096,
     sources: 10_000,
     memory: 4096,
@@ -21,6 +23,7 @@ export const limits = Object.freeze({
     dataPerEvent: 4 << 10,
     outputs: 64,
     errorsPerSource: 256,
+    errors: 16_384,
     agents: 10_000,
     alerts: 10_000,
 })
@@ -65,6 +68,9 @@ const isLater = (one, other) => one.time > other.time || (one.time === other.tim
 
 export class Board {
     #state
+    /** How much all rings of points and of errors may still grow. */
+    #room
+    #windowCount
 
     constructor(given = {}) {
         this.limits = { ...limits, ...given }
@@ -75,6 +81,8 @@ export class Board {
 
     #begin() {
         const { limits } = this
+        this.#room = { points: { left: limits.points }, errors: { left: limits.errors } }
+        this.#windowCount = 0
         /** The hello of the newest connection. */
         this.hello = null
         /** Why the agent said goodbye; null while it has not, or is back. */
@@ -347,8 +355,7 @@ export class Board {
         if (time <= expiry) return
         const { points } = series
         while (points.count > 0 && points.time(0) <= expiry) points.removeFirst()
-        series.isTrimmed ||= points.count === points.capacity
-        points.append(point)
+        if (points.append(point, this.#room.points)) series.isTrimmed = true
     }
 
     /** What is not later than this is past a history; `time` is the line's, for want of a clock. */
@@ -368,6 +375,7 @@ export class Board {
         if (series.windows.length > 0 && series.windows[0].width !== width) {
             // A kept one says nothing new.
             if (isKept) return
+            this.#windowCount -= series.windows.length
             series.windows = []
         }
         const { windows } = series
@@ -378,9 +386,12 @@ export class Board {
             return
         }
         windows.splice(place, 0, window)
+        const before = windows.length - 1
         const past = this.#expiry(start, series.span)
         while (windows.length > 1 && windows[0].start + windows[0].width <= past) windows.shift()
-        if (windows.length > this.limits.windowsPerSeries) windows.shift()
+        const all = this.#windowCount + windows.length - before
+        if (windows.length > this.limits.windowsPerSeries || (windows.length > 1 && all > this.limits.windows)) windows.shift()
+        this.#windowCount += windows.length - before
     }
 
     /** Rules 6 and 7: the base of endpoints and sources, unless it is older than what is here. */
@@ -463,7 +474,7 @@ export class Board {
         const expiry = this.#expiry(time, this.#span(name))
         if (time > expiry) {
             while (source.errorMarks.first?.time <= expiry) source.errorMarks.removeFirst()
-            source.errorMarks.append({ time, sequence, code: cutPoints(failure.code, longestCode) })
+            source.errorMarks.append({ time, sequence, code: cutPoints(failure.code, longestCode) }, this.#room.errors)
         }
         const retryAt = failure.retryIn === null ? null : time + failure.retryIn
         if (sequence > source.asOf) this.#because({ ...failure, retryAt }, source)

@@ -1,7 +1,17 @@
-// Queues of fixed size: once one is full, the oldest makes room for the next.
+// Queues of fixed size: once one is full, the oldest makes room for the next. Rings may share a room, `{ left }`: one then
+// grows only while there is room for it, and else drops its own oldest. The first four elements of a ring are always there.
+
+/** How large a full ring becomes: its own size if it cannot grow. */
+function grown(size, capacity, room) {
+    const larger = Math.min(Math.max(4, size * 2), capacity)
+    if (larger === size || (size > 0 && larger - size > room.left)) return size
+    room.left -= larger - size
+    return larger
+}
 
 export class Ring {
     #items = []
+    #size = 0
 
     constructor(capacity) {
         this.capacity = capacity
@@ -24,9 +34,10 @@ export class Ring {
         return this.#items.at(-1)
     }
 
-    append(element) {
+    append(element, room = { left: Infinity }) {
+        if (this.count === this.#size) this.#size = grown(this.#size, this.capacity, room)
         this.#items.push(element)
-        if (this.count > this.capacity) this.removeFirst()
+        if (this.count > this.#size) this.removeFirst()
     }
 
     removeFirst() {
@@ -61,10 +72,14 @@ export class PointRing {
         return this.#numbers[this.#index(place) + 2]
     }
 
-    append({ time, value, sequence }) {
-        if (this.count === this.capacity) this.removeFirst()
-        if (this.count * 3 === this.#numbers.length) {
-            const larger = new Float64Array(Math.min(Math.max(4, this.count * 2), this.capacity) * 3)
+    /** Returns whether the oldest was dropped. */
+    append({ time, value, sequence }, room = { left: Infinity }) {
+        const size = this.#numbers.length / 3
+        const wanted = this.count === size ? grown(size, this.capacity, room) : size
+        const isFull = this.count === wanted
+        if (isFull) this.removeFirst()
+        if (wanted > size) {
+            const larger = new Float64Array(wanted * 3)
             larger.set(this.#numbers.subarray(this.#head * 3))
             larger.set(this.#numbers.subarray(0, this.#head * 3), (this.count - this.#head) * 3)
             this.#numbers = larger
@@ -72,6 +87,7 @@ export class PointRing {
         }
         this.#numbers.set([time, value, sequence], this.#index(this.count))
         this.count += 1
+        return isFull
     }
 
     removeFirst() {

@@ -240,6 +240,35 @@ import Testing
         }
     }
 
+    /// Each of many series is full by itself: together they have no more room than one in a hundred of that.
+    @Test func allSeriesTogetherHaveARoomToo() throws {
+        var limits = Board.Limits()
+        (limits.points, limits.windows, limits.errors) = (400, 300, 200)
+        var board = Board(limits: limits)
+        var sequence = 0
+        func say(_ text: String) throws {
+            sequence += 1
+            board.apply(
+                try LineDecoder.decode(Bytes("{\"seq\":\(sequence),\"time\":\"2026-01-01T00:00:01Z\",\(text)}".utf8)))
+        }
+        for round in 0..<30 {
+            for source in 0..<20 {
+                let of = "\"source\":\"s\(source)\""
+                try say("\"type\":\"t\",\(of),\"series\":\"s\(source)\",\"value\":\(round)")
+                try say("\"type\":\"error\",\(of),\"code\":\"timeout\",\"message\":\"m\"")
+                try say(
+                    "\"type\":\"window\",\(of),\"series\":\"s\(source)\",\"start\":\"2026-01-01T00:00:\(10 + round)Z\",\"seconds\":1,"
+                        + "\"last\":1,\"last_seq\":1,\"count\":1,\"min\":1,\"max\":1,\"mean\":1")
+            }
+        }
+        let all = board.series.indices
+        // The first four of a series, and of a source, are always there.
+        #expect(all.reduce(0) { $0 + board.points(of: $1).count } <= 400 + 4 * 20)
+        #expect(all.allSatisfy { board.points(of: $0).last?.value == 29 } && board.series.contains(where: \.isTrimmed))
+        #expect(board.series.reduce(0) { $0 + $1.windows.count } <= 300)
+        #expect(board.sources.indices.reduce(0) { $0 + board.errors(of: $1).count } <= 200 + 4 * 20)
+    }
+
     /// Else each line of the rest is refused by every view.
     @Test func aBoardHasRoomForTheAgentsThatAStoreTakes() {
         #expect(Board.Limits().agents == FeedState.Limits().members)

@@ -29,7 +29,8 @@ private struct TwinFeed {
         json = JSONGenerator(seed: seed)
         var limits: [String: Int] = [:]
         let most = [
-            "series": 9, "points_per_series": 12, "windows_per_series": 4, "endpoints": 5, "sources": 7, "memory": 4,
+            "series": 9, "points": 20, "windows": 12, "errors": 12, "points_per_series": 12, "windows_per_series": 4,
+            "endpoints": 5, "sources": 7, "memory": 4,
             "lines": 30, "gaps": 3, "data_per_event": 60, "outputs": 2, "errors_per_source": 4, "agents": 3,
             "alerts": 4,
         ]

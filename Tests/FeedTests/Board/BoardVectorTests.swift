@@ -31,7 +31,8 @@ import Testing
     func limits(_ given: VectorJSON?) -> Board.Limits {
         var limits = Board.Limits()
         let keys: [(String, WritableKeyPath<Board.Limits, Int>)] = [
-            ("series", \.series), ("points_per_series", \.pointsPerSeries),
+            ("series", \.series), ("points_per_series", \.pointsPerSeries), ("points", \.points),
+            ("windows", \.windows), ("errors", \.errors),
             ("windows_per_series", \.windowsPerSeries), ("endpoints", \.endpoints),
             ("sources", \.sources), ("memory", \.memory), ("lines", \.lines), ("gaps", \.gaps),
             ("data_per_event", \.dataPerEvent), ("errors_per_source", \.errorsPerSource),
