@@ -201,6 +201,11 @@ run_package() {
 # The page: its modules held to the vectors, and all of it in Chromium, which leaves screenshots in .build/page.
 run_page() {
     build_debug
+    heading "random feeds for the page's modules"
+    export CATWATCH_TWIN_FEEDS=$PWD/.build/twin-feeds
+    rm -rf "$CATWATCH_TWIN_FEEDS"
+    mkdir -p "$CATWATCH_TWIN_FEEDS"
+    run_tests .build --logs .build/tests/page FeedTests.BoardTwinTests
     heading "the page's modules in Node"
     node --test --test-timeout=60000 Tests/page/*.test.mjs
     heading "python environment of the page's tests"
