@@ -8,7 +8,7 @@ package struct Finding: Sendable {
     /// The measurement: `/state is "Running"`; safe to print.
     package let text: String
     /// When it was measured; nil before the first line.
-    package let time: Timestamp?
+    package let time: LoopInstant?
     /// The number of the newest line that says so; 0 if it has none, or there was none.
     package let sequence: Int
     private let isOfSeries: Bool
@@ -20,33 +20,34 @@ package struct Finding: Sendable {
         return !isOfSeries && (line.source == name || line.agent == name)
     }
 
-    /// - Parameter doubt: why what holds for this series is not known of its set.
+    /// - Parameter doubt: why what holds for this series has no result for its set.
     init(
-        _ pair: Pair, _ readings: [(test: ConditionTest, reading: Reading, verdict: Verdict)], but doubt: Doubt?,
-        at now: Timestamp
+        _ instance: ConditionInstance, _ readings: [(test: ConditionTest, reading: Reading, verdict: Verdict)],
+        but doubt: Doubt?,
+        at now: LoopInstant
     ) {
-        name = pair.name
-        isOfSeries = pair.series != nil
+        name = instance.name
+        isOfSeries = instance.series != nil
         text =
             readings.map { $0.test.shown($0.reading, $0.verdict, at: now) }.joined(separator: " and ")
             + (doubt.map { ", but of all \($0.rawValue)" } ?? "")
         // Silence says its age itself.
         time = readings.filter { if case .isSilent = $0.test.kind { false } else { true } }
             .compactMap(\.reading.time).max()
-        sequence = readings.map(\.reading.sequence).max() ?? 0
+        sequence = readings.map(\.reading.line).max() ?? 0
     }
 }
 
 extension ConditionTest {
     /// A reading in words.
-    fileprivate func shown(_ reading: Reading, _ verdict: Verdict, at now: Timestamp) -> String {
+    fileprivate func shown(_ reading: Reading, _ verdict: Verdict, at now: LoopInstant) -> String {
         switch kind {
         case .fails:
             guard case .text(let code) = reading.value else { return "does not fail" }
             return "fails (\(code))"
         case .isSilent:
             guard let heard = reading.time else { return "is silent" }
-            return "is silent for \(max(.zero, now - heard).shortText)"
+            return "is silent for \(heard.duration(to: now).shortText)"
         default: break
         }
         let measure = Sanitizer.visible(measure?.text ?? "", limit: 100)

@@ -1,4 +1,3 @@
-internal import Feed
 internal import Reactor
 
 /// The values of the last time, in 60 buckets: wrong at its edge by at most a sixtieth of the time.
@@ -12,15 +11,15 @@ struct SlidingValues: Sendable {
 
     private static let count = 60
     private let width: Int64
-    /// The number of the newest bucket, in widths since the epoch; its values are at `newest % 60`.
+    /// The number of the newest bucket, in widths of the clock; its values are at `newest % 60`.
     private var newest = Int64.min
     private var buckets: [Bucket] = []
 
-    init(of span: Duration) { width = Swift.max(1, span.microseconds / Int64(Self.count)) }
+    init(of span: Duration) { width = Swift.max(1, span.nanoseconds / Int64(Self.count)) }
 
-    private func number(of time: Timestamp) -> Int64 {
-        let quotient = time.microseconds / width
-        return time.microseconds % width < 0 ? quotient - 1 : quotient
+    private func number(of time: LoopInstant) -> Int64 {
+        let quotient = time.nanoseconds / width
+        return time.nanoseconds % width < 0 ? quotient - 1 : quotient
     }
 
     private func index(_ number: Int64) -> Int {
@@ -29,7 +28,7 @@ struct SlidingValues: Sendable {
     }
 
     /// Forgets what is older than the span before `time`.
-    mutating func advance(to time: Timestamp) {
+    mutating func advance(to time: LoopInstant) {
         let now = number(of: time)
         guard now > newest else { return }
         if buckets.isEmpty || now - newest >= Int64(Self.count) {
@@ -41,7 +40,7 @@ struct SlidingValues: Sendable {
     }
 
     /// Adds a value.
-    mutating func add(_ value: Double, at time: Timestamp) {
+    mutating func add(_ value: Double, at time: LoopInstant) {
         advance(to: time)
         let index = index(newest)
         buckets[index].count += 1
@@ -68,10 +67,10 @@ struct SlidingValues: Sendable {
     var sum: Double { buckets.reduce(0) { $0 + $1.sum } }
 
     /// When the oldest bucket that has something is forgotten; nil when there is none.
-    var nextLoss: Timestamp? {
+    var nextLoss: LoopInstant? {
         guard !buckets.isEmpty else { return nil }
         for number in newest - Int64(Self.count) + 1...newest where buckets[index(number)].count > 0 {
-            return Timestamp(microseconds: number * width) + .microseconds(Int64(Self.count) * width)
+            return LoopInstant(nanoseconds: (number + Int64(Self.count)) * width)
         }
         return nil
     }
@@ -81,10 +80,10 @@ struct SlidingValues: Sendable {
 struct SlidingTimes: Sendable {
     // Bound: response times of a percentile | the newest 256 | older ones dropped
     private static let most = 256
-    private var times: [(time: Timestamp, ms: Double)] = []
+    private var times: [(time: LoopInstant, ms: Double)] = []
     private var next = 0
 
-    mutating func add(_ ms: Double, at time: Timestamp) {
+    mutating func add(_ ms: Double, at time: LoopInstant) {
         if times.count < Self.most {
             times.append((time, ms))
         } else {
@@ -94,12 +93,12 @@ struct SlidingTimes: Sendable {
     }
 
     /// The time of the first one after `start`.
-    func first(after start: Timestamp) -> Timestamp? { times.lazy.map(\.time).filter { $0 > start }.min() }
+    func first(after start: LoopInstant) -> LoopInstant? { times.lazy.map(\.time).filter { $0 > start }.min() }
 
     /// The percentile of those after `start`, by the nearest rank.
     ///
     /// - Returns: nil when they are too few for it: 2, 20 for 95 %, 100 for 99 %.
-    func percentile(_ percent: Int, after start: Timestamp) -> Double? {
+    func percentile(_ percent: Int, after start: LoopInstant) -> Double? {
         let found = times.lazy.filter { $0.time > start }.map(\.ms).sorted()
         let least = percent >= 99 ? 100 : percent >= 95 ? 20 : 2
         guard found.count >= least else { return nil }

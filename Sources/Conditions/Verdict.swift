@@ -20,28 +20,14 @@ enum Verdict: Sendable, Equatable {
     }
 }
 
-extension Verdict {
-    /// The verdict on a set of series.
-    ///
-    /// - Parameter any: whether one of them is enough, else all must hold.
-    static func common(of verdicts: [Verdict], any: Bool) -> Verdict {
-        let decisive = Verdict(any)
-        if verdicts.contains(decisive) { return decisive }
-        return verdicts.first { if case .unknown = $0 { true } else { false } } ?? verdicts.first
-            ?? .unknown(.nothingYet)
-    }
-}
-
 /// Why a test cannot be judged.
 package enum Doubt: String, Sendable, Equatable {
     case nothingYet = "nothing came yet"
     case missing = "it is missing"
     case notComparable = "it cannot be compared"
     case leftOut = "a part was left out"
-    case tooMany = "there are too many series"
     case noAnswer = "there was no answer"
     case tooFew = "there are too few values"
-    case gap = "lines are missing"
     case failing = "the source fails"
     case late = "the source is late"
 }
@@ -51,12 +37,10 @@ struct Reading: Sendable, Equatable {
     var verdict = Verdict.unknown(.nothingYet)
     /// The measured value.
     var value = Value.nothing
-    /// When it was measured, by the line's time; nil before the first line.
-    var time: Timestamp?
-    /// The number of that line; 0 for a line without one.
-    var sequence = 0
-    /// See `ConditionBoard.epoch`.
-    var epoch = 0
+    /// When it was measured; nil before the first time.
+    var time: LoopInstant?
+    /// The number of the line that says so; 0 for none.
+    var line = 0
 
     enum Value: Sendable, Equatable {
         case nothing

@@ -89,10 +89,9 @@ package protocol LineHistory: AnyObject, Sendable {
     /// Returns the next columns of a series: those of a limited number of lines, so that others are not kept waiting.
     func columns(_ query: ColumnQuery) throws(JournalFault) -> ColumnPage
 
-    /// Returns the newest `alert` line of each of the feed's own alerts that is not resolved, in their order, as `kept` lines.
-    ///
-    /// - Parameter time: the time for the `kept` lines.
-    func alerts(at time: Timestamp) throws(JournalFault) -> [UInt8]
+    /// Returns the newest `alert` line of each of the feed's own alerts that is not ok, in their order, as `kept` lines; the
+    /// time of each is that of the newest line of its run.
+    func alerts() throws(JournalFault) -> [UInt8]
 
     /// The number of files that were read, one after another: row ids are those of one file.
     var files: Int { get }

@@ -1,5 +1,5 @@
 internal import Feed
-package import Reactor
+internal import Reactor
 
 /// Reads a SQLite journal in short transactions, so that its writer is not held up.
 ///
@@ -82,22 +82,32 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         }
     }
 
-    package func alerts(at time: Timestamp) throws(JournalFault) -> [UInt8] {
+    package func alerts() throws(JournalFault) -> [UInt8] {
         try use { database throws(JournalFault) in
             guard try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'alerts'") == 1 else {
                 return []
             }
             let rows = try database.prepare(
                 """
-                SELECT r.name, r.base + (l.id & \(JournalPlace.most)), l.line
+                SELECT r.name, r.base + (l.id & \(JournalPlace.most)), l.line, l.id | \(JournalPlace.most), l.time
                 FROM alerts a CROSS JOIN lines l ON l.id = a.id JOIN runs r ON r.run = l.id >> \(JournalPlace.bits)
                 WHERE l.type = 'alert' ORDER BY a.id DESC LIMIT \(UnresolvedAlerts.mostLines)
                 """)
             defer { rows.reset() }
-            var alerts = UnresolvedAlerts(at: time)
+            let newest = try database.prepare("SELECT time FROM lines WHERE id <= ? ORDER BY id DESC LIMIT 1")
+            var times: [Int64: Timestamp] = [:]
+            var alerts = UnresolvedAlerts()
             while try rows.step() {
-                let (name, sequence) = (rows.string(0), Int(rows.integer(1)))
-                guard alerts.add(rows.bytes(2), LineID(name, sequence)) else { break }
+                let (line, end) = (LineID(rows.string(0), Int(rows.integer(1))), rows.integer(3))
+                let hasRoom = try alerts.add(rows.bytes(2), line) { () throws(JournalFault) in
+                    if let time = times[end] { return time }
+                    newest.reset()
+                    newest.bind(1, end)
+                    let time = Timestamp(microseconds: try newest.integer() ?? rows.integer(4))
+                    times[end] = time
+                    return time
+                }
+                guard hasRoom else { break }
             }
             return alerts.lines
         }

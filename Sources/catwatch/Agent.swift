@@ -150,7 +150,7 @@ actor Agent {
             ? WaitOutput(options, origin, store: store, notices: notices, in: platform) : nil
         alerts =
             stdoutMode == .wait || options.isRelay
-            ? nil : AlertKeeper(plan.alerts, store: store, on: loop, started: identity.started)
+            ? nil : AlertKeeper(plan.alerts, store: store, on: loop)
     }
 
     /// Runs until something ends it.

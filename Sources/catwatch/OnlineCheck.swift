@@ -62,8 +62,8 @@ actor OnlineCheck {
     func run(_ sources: [Source], _ rules: [AlertRule] = []) async -> (report: String, status: Int32) {
         alerts = AlertCheck(rules)
         if !rules.isEmpty {
-            let (run, interval) = await (store.run, store.limits.interval)
-            await store.setWatcher(AlertBook(rules, run: run, interval: interval, from: store.wallTime), from: 1)
+            let (run, window, moment) = await (store.run, store.limits.interval, store.moment)
+            await store.setObserver(AlertEngine(rules, run: run, window: window, at: moment))
         }
         // Standard input, files and FIFOs are not read, because a check must not consume their data.
         let sources = sources.filter { if case .nats = $0 { false } else { true } }
@@ -97,7 +97,6 @@ actor OnlineCheck {
             last = next
             try await loop.sleep(for: .milliseconds(25))
         }
-        try await store.waitForAlerts()
     }
 
     private func text(of source: Source) -> String {

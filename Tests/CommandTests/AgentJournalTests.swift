@@ -85,7 +85,7 @@ import Testing
                 }
             }
             let low = try #require(values.first { $0.value == 1 }).time
-            #expect(alerts.map(\.state) == [.firing, .resolved])
+            #expect(alerts.map(\.state) == [.firing, .clearing, .resolved])
             #expect(alerts.last?.at == low + .seconds(600))
         }
     }

@@ -29,7 +29,9 @@ import Testing
         for (alert, status) in [("a > 5", Int32(3)), ("a > 7", 0), ("a > 5 for 1m", 0), ("gone fails", 3)] {
             let run = try await run(["a": "7"], ["--once=\(form)", "--alert", "hot: \(alert)"])
             #expect(run.status == status, "\(alert)")
-            let isTold = run.output.contains { $0.contains(form == "text" ? "alert hot: " : #""condition":"hot""#) }
+            let isTold = run.output.contains {
+                $0.contains(form == "text" ? "alert hot: " : #""condition":"hot","state":"firing""#)
+            }
             #expect(isTold == (status == 3), "\(alert): \(run.output)")
         }
     }

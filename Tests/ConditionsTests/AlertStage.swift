@@ -4,54 +4,48 @@ import Testing
 
 @testable import Feed
 
-/// An agent's own feed with alerts, by seconds since its beginning; a run ends with the value that it is.
+/// An agent's own feed with alerts, by seconds since its beginning.
 struct AlertStage: ~Copyable {
     static let start = Timestamp(seconds: 1_780_000_000)
 
-    /// A line that is in the journal.
-    struct Recorded {
-        var run: String
-        var line: Line
-        var bytes: [UInt8]
-    }
-
     private var state = FeedState()
-    private var run = "r1"
+    private(set) var run = "r1"
     private var sources: [String: SourceID] = [:]
     private let described: [SourceDescription]
     /// The time by the machine's clock that does not step, and how far the wall clock is ahead.
     private(set) var seconds = 0.0
     private var step = Duration.zero
-    /// All lines of all runs, and when each began.
-    private(set) var journal: [Recorded] = []
-    private var starts: [String: Timestamp] = [:]
+    private var lastTick = -1.0
+    /// All lines of all runs, with the name of their run.
+    private(set) var journal: [(run: String, line: Line)] = []
     private var next = 1
-    /// When the agent next writes of itself, as each does every ten seconds; nil for never.
-    private var sampled: Double?
 
     init(_ rules: [AlertRule], sources: [SourceDescription]) {
         described = sources
         begin()
-        state.setWatcher(book(rules, from: wall), from: 1, at: moment)
+        state.setObserver(engine(rules), at: moment)
     }
 
     /// - Parameter lines: conditions, each an alert.
     init(_ lines: String..., sources: [SourceDescription] = [SourceDescription(name: "a")]) throws {
-        self.init(try lines.map { try Self.rule($0) }, sources: sources)
+        self.init(try Self.rules(lines), sources: sources)
     }
 
-    static func rule(_ line: String) throws -> AlertRule {
-        let condition = try Condition(line)
-        return AlertRule(name: condition.name, conditions: [condition])
+    static func rules(_ lines: [String]) throws -> [AlertRule] {
+        try lines.map { line in
+            let condition = try Condition(line)
+            return AlertRule(name: condition.name, conditions: [condition])
+        }
     }
 
     private mutating func begin() {
-        starts[run] = wall
         for description in described { sources[description.name] = state.register(description, at: wall) }
     }
 
-    private func book(_ rules: [AlertRule], from start: Timestamp?) -> AlertBook {
-        AlertBook(rules, run: run, interval: .seconds(10), from: start)
+    private func engine(_ rules: [AlertRule]) -> AlertEngine {
+        var engine = AlertEngine(rules, run: run, window: .seconds(10), at: moment)
+        for status in state.tables.statuses { engine.describe(status, at: moment) }
+        return engine
     }
 
     var wall: Timestamp { Self.start + .microseconds(Int64((seconds * 1_000_000).rounded())) + step }
@@ -62,31 +56,43 @@ struct AlertStage: ~Copyable {
 
     // MARK: What happens
 
-    /// From now on the agent writes of itself.
-    mutating func sample() { sampled = seconds }
-
-    /// Lets time pass; what is due on the way happens when it is.
+    /// Lets time pass; what is due on the way happens when it is, once a second.
     mutating func pass(to end: Double) {
-        while let sample = sampled, sample <= end {
-            sampled = nil
-            pass(to: max(seconds, sample))
-            let own = state.ownSource(at: wall)
-            let memory = MemorySample(resident: 1, peak: 1, privateBytes: 1)
-            _ = state.publish(EventBatch([Event(time: wall, source: own, body: .memory(memory))]), at: moment)
-            record()
-            sampled = sample + 10
-        }
-        while let due = state.watcher?.nextDeadline,
-            due <= wall + .microseconds(Int64(((end - seconds) * 1_000_000).rounded()))
-        {
-            let left = (due - wall).seconds
-            seconds = max(seconds, seconds + left)
-            state.advanceWatcher(at: moment)
+        while let due = state.observer?.nextDue {
+            let second = max(Double(due.nanoseconds - 1_000_000_000) / 1e9, lastTick + 1, seconds)
+            guard second <= end else { break }
+            (seconds, lastTick) = (second, second)
+            state.tickObserver(at: moment)
             record()
         }
-        seconds = end
+        seconds = max(seconds, end)
         state.advance(at: moment)
-        state.advanceWatcher(at: moment)
+        record()
+    }
+
+    /// Lets a second pass, at whose end the observer looks at what is due.
+    mutating func tick(at second: Double) {
+        seconds = second
+        state.advance(at: moment)
+        state.tickObserver(at: moment)
+        record()
+    }
+
+    /// Goes to a moment; nothing happens on the way.
+    mutating func go(to second: Double) { seconds = second }
+
+    /// One answer of a polled source, or none.
+    mutating func poll(
+        _ source: String, _ values: [(series: String, value: Double)]?, status: Int = 200, recovers: Bool
+    ) {
+        guard let values else {
+            return publish(event(source, .error(Failure(.connect, "no", endpoint: "GET http://h/"))))
+        }
+        if recovers { publish(event(source, .recovered(Recovery(down: .seconds(1), attempts: 1)))) }
+        var batch = EventBatch()
+        for (series, value) in values { batch.add(self.value(series, value)) }
+        batch.add(event(source, .latency(LatencySample(endpoint: "GET http://h/", status: status, ms: 5))))
+        _ = state.publish(batch, at: moment)
         record()
     }
 
@@ -140,58 +146,58 @@ struct AlertStage: ~Copyable {
         record()
     }
 
-    /// The process begins anew.
+    mutating func retire(_ name: String) {
+        if let source = sources[name] { state.retire(source) }
+        state.tickObserver(at: moment)
+        record()
+    }
+
+    /// The process begins anew, some time later.
     ///
     /// - Parameters:
     ///   - lost: how many of the newest lines are not in the journal.
     ///   - rules: the alerts from now on; nil for the same.
-    mutating func restart(at second: Double, losing lost: Int = 0, _ rules: [AlertRule]? = nil) {
+    mutating func restart(after pause: Double, losing lost: Int = 0, _ rules: [AlertRule]? = nil) {
         journal.removeLast(min(lost, journal.count))
-        let old = (state.watcher as? AlertBook)?.rules ?? []
-        run = "r\((Int(run.dropFirst()) ?? 0) + 1)"
-        seconds = second
-        state = FeedState()
-        next = 1
-        begin()
-        var past = PastAlerts(rules ?? old)
-        Self.read(recording()) { line, _ in
-            past.apply(line)
-            while past.nextAlert() != nil {}
-        }
-        var book = past.book(of: run, with: rules ?? old, interval: .seconds(10))
-        var newest: [[UInt8]: Line] = [:]
+        let old = (state.observer as? AlertEngine)?.rules ?? []
+        var newest: [[UInt8]: (line: Line, end: Timestamp)] = [:]
         var order: [[UInt8]] = []
-        for recorded in journal {
-            guard case .alert(let alert) = recorded.line.body else { continue }
-            if newest.updateValue(recorded.line, forKey: alert.key) == nil { order.append(alert.key) }
+        for (run, line) in journal {
+            guard case .alert(let alert) = line.body else { continue }
+            let end = journal.last { $0.run == run }?.line.time ?? line.time
+            if newest.updateValue((line, end), forKey: alert.key) == nil { order.append(alert.key) }
         }
-        book.resume(order.compactMap { newest[$0] }, sources: state.tables.statuses, at: wall)
-        state.setWatcher(book, from: 1, at: moment)
-        state.advanceWatcher(at: moment)
+        let stored = order.compactMap { key -> AlertEngine.Stored? in
+            guard let (line, end) = newest[key], case .alert(let alert) = line.body, !alert.state.isOver else {
+                return nil
+            }
+            return .init(alert, of: line.source ?? "", age: end - line.time)
+        }
+        run = "r\((Int(run.dropFirst()) ?? 0) + 1)"
+        seconds += pause
+        state = FeedState()
+        (next, lastTick) = (1, -1)
+        begin()
+        var engine = engine(rules ?? old)
+        engine.restore(stored, isFleet: false, at: moment)
+        state.setObserver(engine, at: moment)
         record()
     }
 
-    mutating func reload(_ rules: [AlertRule], kept: [Line] = []) {
-        guard let old = state.takeWatcher() as? AlertBook else { return }
-        var book = book(rules, from: nil)
-        book.replace(old, state.tables.statuses, kept: kept, at: wall)
-        state.setWatcher(book, from: state.log.nextSequence, at: moment)
-        state.advanceWatcher(at: moment)
-        record()
-    }
-
-    /// The newest lines, as `kept` ones.
-    var kept: [Line] {
-        journal.map { recorded in
-            var line = recorded.line
-            line.body = .kept(Line.Kept(run: run, line: recorded.line, bytes: recorded.bytes[...]))
-            return line
+    /// Has the journal's alerts be about another source.
+    mutating func journal(rename old: String, to new: String) {
+        for index in journal.indices {
+            guard case .alert(var alert) = journal[index].line.body, alert.about == old else { continue }
+            alert.about = new
+            (journal[index].line.body, journal[index].line.source) = (.alert(alert), new)
         }
     }
 
-    mutating func retire(_ name: String) {
-        if let source = sources[name] { state.retire(source) }
-        state.advanceWatcher(at: moment)
+    mutating func reload(_ rules: [AlertRule]) {
+        guard let old = state.takeObserver(at: moment) as? AlertEngine else { return }
+        var engine = engine(rules)
+        engine.replace(old, at: moment)
+        state.setObserver(engine, at: moment)
         record()
     }
 
@@ -206,45 +212,12 @@ struct AlertStage: ~Copyable {
         }
     }
 
-    // MARK: Recordings
-
-    /// The lines of the journal, with a `hello` and `stats` for each run.
-    private func recording() -> [[UInt8]] {
-        var (lines, run): ([[UInt8]], String?) = ([], nil)
-        for recorded in journal {
-            if recorded.run != run, let started = starts[recorded.run] {
-                run = recorded.run
-                var tables = FeedState()
-                for source in described { _ = tables.register(source, at: Self.start) }
-                let identity = AgentIdentity(run: recorded.run, version: "1", started: started)
-                lines.append(
-                    ControlLine.hello(
-                        time: started, identity: identity, isFiltered: false, interval: .seconds(10),
-                        history: .seconds(120), firstSequence: recorded.line.seq ?? 1, nextSequence: 1))
-                lines.append(
-                    ControlLine.stats(time: started, asOf: 0, endpoints: [], sources: tables.tables.statuses))
-            }
-            lines.append(recorded.bytes)
-        }
-        return lines
-    }
-
-    private static func read(_ lines: [[UInt8]], _ body: (RecordedLine, Line?) throws -> Void) rethrows {
-        for line in lines {
-            try line.withUnsafeBufferPointer { bytes in
-                guard let line = RecordedLine(bytes) else { return }
-                if case .other(let relayed) = line { try body(line, relayed.line) } else { try body(line, nil) }
-            }
-        }
-    }
-
     // MARK: What came of it
 
     private mutating func record() {
-        while state.hasAlerts { state.advanceWatcher(at: moment, includesRest: true) }
         while next < state.log.nextSequence {
-            if let bytes = state.log.line(next), let line = try? LineDecoder.decode(bytes[...]) {
-                journal.append(Recorded(run: run, line: line, bytes: bytes))
+            if let line = state.log.line(next).flatMap({ try? LineDecoder.decode($0[...]) }) {
+                journal.append((run, line))
             }
             next += 1
         }
@@ -254,35 +227,16 @@ struct AlertStage: ~Copyable {
         journal.compactMap { if case .alert(let alert) = $0.line.body { alert } else { nil } }
     }
 
-    /// For how many series each rule is pending.
-    var pending: [Int] {
-        guard let watcher = state.watcher else { return [] }
-        return watcher.conditions.indices.map { watcher.pendingCount($0) }
-    }
+    /// The alerts in words, with seconds since the beginning.
+    var told: [String] { alerts.map { Self.text($0) } }
 
-    /// The alerts in short: `firing a > 5 at 3 since 1 = 7`.
-    var told: [String] { alerts.map { Self.text($0, start: Self.start) } }
-
-    static func text(_ alert: Alert, start: Timestamp) -> String {
-        let value = alert.value.map { " = \($0)" } ?? alert.text.map { " = \($0)" } ?? ""
-        let reason = alert.reason.map { " by \($0)" } ?? ""
+    static func text(_ alert: Alert) -> String {
+        let value = (alert.value.map { "\($0)" } ?? alert.text).map { " = \($0)" } ?? ""
+        let reason = alert.reason.map { " by \($0.rawValue)" } ?? ""
         func second(_ time: Timestamp) -> String {
             let seconds = (time - start).seconds
             return seconds == seconds.rounded() ? "\(Int(seconds))" : "\((seconds * 1_000).rounded() / 1_000)"
         }
         return "\(alert.state) \(alert.about) at \(second(alert.at)) since \(second(alert.since))\(value)\(reason)"
-    }
-}
-
-extension AlertBook {
-    /// Goes on with the `alert` lines of a journal.
-    ///
-    /// - Parameter sources: nil in a fleet.
-    mutating func resume(_ lines: [Line], sources: [SourceStatus]?, at wall: Timestamp) {
-        let firing = lines.compactMap { line -> (alert: Alert, source: String)? in
-            guard line.agent == nil, case .alert(let alert) = line.body, alert.state != .resolved else { return nil }
-            return (alert, line.source ?? EventStore.ownName)
-        }
-        resume(firing, sources: sources ?? [], isAll: sources != nil, at: wall)
     }
 }

@@ -8,26 +8,38 @@ import Testing
 struct ConditionStage {
     static let start = Timestamp(seconds: 1_780_000_000)
 
-    var board: ConditionBoard
-    private let hasPast: Bool
+    private var unsettled: ConditionEvaluator
+    /// Answers end with their batch: here, once somebody looks, or time passes.
+    var evaluator: ConditionEvaluator {
+        get {
+            var evaluator = unsettled
+            evaluator.settle(at: moment)
+            return evaluator
+        }
+        set { unsettled = newValue }
+    }
     private var sequence = 0
     private var now = start
 
     /// - Parameter sources: the members of each object of `sources` in the first `stats`.
-    init(
-        _ lines: String..., sources: [String] = [], isJudging: Bool = true, hasPast: Bool = false
-    ) throws {
-        self.hasPast = hasPast
-        board = ConditionBoard(
-            try lines.map { try Condition($0) }, from: hasPast ? nil : Self.start, isJudging: isJudging)
+    init(_ lines: String..., sources: [String] = [], isEvaluating: Bool = true, limitsChanges: Bool = false) throws {
+        unsettled = ConditionEvaluator(
+            try lines.map { try Condition($0) }, at: Self.moment(Self.start), isEvaluating: isEvaluating,
+            limitsChanges: limitsChanges)
         try greet(sources)
     }
 
-    var isMet: Bool { board.isMet(0) }
+    /// The clock that does not step has the same time.
+    private static func moment(_ time: Timestamp) -> Moment {
+        Moment(wall: time, now: LoopInstant(nanoseconds: (time - start).nanoseconds + 1_000_000_000))
+    }
+
+    var moment: Moment { Self.moment(now) }
+    var isMet: Bool { evaluator.isMet(0) }
 
     /// What the first condition comes to, in words.
     var finding: String? {
-        mutating get { board.finding(of: 0).map { "\($0.name) \($0.text)" } }
+        mutating get { evaluator.finding(of: 0).map { "\($0.name) \($0.text)" } }
     }
 
     private mutating func greet(_ sources: [String]) throws {
@@ -46,8 +58,13 @@ struct ConditionStage {
 
     /// Lets time pass until so many seconds after the beginning.
     mutating func pass(to seconds: Double) {
-        now = Self.time(seconds)
-        board.advance(to: now)
+        let end = Self.moment(Self.time(seconds))
+        if end.wall > now { unsettled.settle(at: moment) }
+        while let due = unsettled.nextDue, due <= end.now {
+            unsettled.tick(at: Moment(wall: end.wall - due.duration(to: end.now), now: due))
+        }
+        now = end.wall
+        unsettled.setTime(end)
     }
 
     /// Sends a data line of a source, or of one of its series, at a time.
@@ -83,20 +100,14 @@ struct ConditionStage {
     mutating func send(
         _ seconds: Double, _ type: String, _ source: String, _ members: String, time: Double? = nil
     ) throws {
-        now = Self.time(seconds)
+        pass(to: seconds)
         sequence += 1
         let written = time.map { Self.time($0) } ?? now
         try send(
             #"{"seq":\#(sequence),"time":"\#(written.text)","type":"\#(type)","source":"\#(source)",\#(members)}"#)
     }
 
-    mutating func gap() throws {
-        try send(
-            #"{"type":"gap","time":"\#(time)","from":\#(sequence + 1),"to":\#(sequence + 5),"reason":"slow_reader"}"#)
-        sequence += 5
-    }
-
-    mutating func judge() { board.judge() }
+    mutating func evaluate() { evaluator.evaluateAll(at: moment) }
 
     mutating func peer(_ agent: String, _ second: Double, _ state: String, heard: Double) throws {
         let heard = (Self.start + .seconds(heard)).text
@@ -118,7 +129,7 @@ struct ConditionStage {
     private mutating func send(_ line: String) throws {
         let decoded = try LineDecoder.decode(Array(line.utf8)[...])
         if case .unknown = decoded.body { Issue.record("no line of the format: \(line)") }
-        board.apply(decoded, at: hasPast && decoded.seq == nil ? nil : now)
+        unsettled.apply(decoded, at: moment)
     }
 }
 

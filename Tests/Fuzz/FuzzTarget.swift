@@ -12,6 +12,6 @@ enum FuzzTargets {
         LineDecoderTarget.self, ReaderRequestTarget.self, LineSplitterTarget.self, StdinTarget.self,
         JSONPointerTarget.self, ItemsTarget.self, FrameDecoderTarget.self, HandshakeAnswerTarget.self,
         ConfigurationTarget.self, FeedURLTarget.self, HeaderFieldTarget.self, CommandTarget.self, ViewTarget.self,
-        WebRequestTarget.self, ConditionTarget.self, PastAlertsTarget.self,
+        WebRequestTarget.self, ConditionTarget.self, RecordedAlertsTarget.self,
     ]
 }

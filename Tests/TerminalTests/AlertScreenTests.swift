@@ -88,7 +88,7 @@ extension FeedScript {
         script.type("2")
         let grid = script.frame()
         let text = grid.text().split(separator: "\n").map(String.init)
-        #expect(text[3].contains("✕ hot 1004 > 1000 since 12:00 · lines 640 to 811, worst 702 · Open a window."))
+        #expect(text[3].contains("✕ hot 1004 > 1000 since 12:00 · lines 640 to 811 · Open a window."))
         let limit = text.first { $0.contains("┄") }
         #expect(limit?.contains("1000 ") == true)
         let axis = text.first { $0.contains("└") } ?? ""

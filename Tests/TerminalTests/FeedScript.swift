@@ -54,7 +54,7 @@ struct FeedScript {
             about: about, condition: condition, state: isOver ? .resolved : .firing, id: "1", at: now, since: now,
             severity: severity, value: value, test: about + " > 1000", limit: limit, note: note,
             down: isOver ? .seconds(1) : nil, reason: isOver ? .until : nil,
-            evidence: Alert.Evidence(run: "1", from: from, to: to, worst: 702))
+            evidence: Alert.Evidence(run: "1", from: from, to: to))
         add("alert", String(about.prefix { $0 != "/" }), .alert(alert))
     }
 

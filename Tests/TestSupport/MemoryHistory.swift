@@ -119,11 +119,13 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
             sequences: numbers)
     }
 
-    package func alerts(at time: Timestamp) throws(JournalFault) -> [UInt8] {
+    package func alerts() throws(JournalFault) -> [UInt8] {
         try fail()
-        var alerts = UnresolvedAlerts(at: time)
+        var alerts = UnresolvedAlerts()
         for row in rows.reversed().prefix(UnresolvedAlerts.mostLines) {
-            guard alerts.add(row.bytes.dropLast(), LineID(run(of: row), row.numbers.lowerBound)) else { break }
+            let line = LineID(run(of: row), row.numbers.lowerBound)
+            let newest = rows.last { run(of: $0) == line.run }?.time ?? row.time
+            guard alerts.add(row.bytes.dropLast(), line, time: { newest }) else { break }
         }
         return alerts.lines
     }

@@ -77,8 +77,8 @@ test("a limit has what is beyond it on its sides", () => {
 test("lines are named where this feed has them", () => {
     const text = (evidence, agent = null) => linesText({ agent, evidence: { run: "a", ...evidence } }, { run: "a" })
     assert.strictEqual(text({ from: 640, to: 811 }), "lines 640 to 811")
-    assert.strictEqual(text({ from: 640, to: 811, worst: 702 }), "lines 640 to 811, worst 702")
-    assert.strictEqual(text({ from: 0, to: 811, worst: 811 }), "line 811")
+    assert.strictEqual(text({ from: 640, to: 811 }), "lines 640 to 811")
+    assert.strictEqual(text({ from: 0, to: 811 }), "line 811")
     assert.strictEqual(text({ from: 5, to: 0 }), null)
     assert.strictEqual(text({ run: "b", from: 5, to: 9 }), null)
     assert.strictEqual(text({ run: "b", from: 5, to: 9 }, "web1"), "lines 5 to 9 of web1")

@@ -58,9 +58,9 @@ const dumpAgent = (agent, now) => {
 }
 
 const dumpAlert = (board, { agent, condition, about, subject, severity, id, since, value, text, test, limit, note, ...alert }) => {
-    const { run, from, to, worst } = alert.evidence
+    const { run, from, to } = alert.evidence
     return {
-        agent, condition, about, subject, severity, id, since, value, text, test, limit: limit && [limit.op, limit.value, ...(limit.upper === null ? [] : [limit.upper])], note, evidence: [run, from, to, worst ?? null],
+        agent, condition, about, subject, severity, id, since, value, text, test, limit: limit && [limit.op, limit.value, ...(limit.upper === null ? [] : [limit.upper])], note, evidence: [run, from, to],
         ...(board.alerts.isDoubtful(alert) && { doubtful: true }),
     }
 }

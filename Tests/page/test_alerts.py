@@ -24,7 +24,7 @@ def alert(feed, about, state="firing", condition="hot", **more):
     return {
         "type": "alert", "source": "rooms", "about": about, "condition": condition, "state": state, "id": condition + about,
         "at": stamp(feed.now), "since": stamp(feed.now), "test": "rooms/* > 1000", "op": ">", "threshold": 1000, **ending,
-        "evidence": {"run": feed.run, "from": 2, "to": 5, "worst": 5},
+        "evidence": {"run": feed.run, "from": 2, "to": 5},
     }  # fmt: skip
 
 

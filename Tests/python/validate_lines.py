@@ -30,6 +30,14 @@ MAX_TEXT = 4096
 MAX_LEVELS = 30
 MAX_UNIT = 32
 MAX_BAND = 64
+# What may follow on the state of an alert.
+NEXT_STATES = {
+    "ok": {"pending", "firing"},
+    "pending": {"ok", "firing"},
+    "firing": {"clearing", "resolved", "reminder"},
+    "clearing": {"firing", "resolved"},
+    "resolved": set(),
+}
 MAX_GONE = 64 << 10
 MAX_LETTER = 16
 MAX_WORD = 64
@@ -167,7 +175,7 @@ class Connection:
         self.due = ["hello", "stats"]
         self.expected = None
         self.kept = 0
-        self.firing = {}
+        self.alerts = {}  # their states, by id
         self.gaps = 0
         # The time, word and since of each series' newest event, of which no line is missing.
         self.words = {}
@@ -346,19 +354,15 @@ class Connection:
         pass
 
     def see_alert(self, line):
-        is_over = line["state"] == "resolved"
-        need(("reason" in line) == is_over, "has a reason, or none, against its state")
-        need(("down_s" in line) == is_over, "has down_s, or none, against its state")
+        state = line["state"]
+        need(("reason" in line) == (state == "resolved") or state == "ok", "has a reason, or none, against its state")
+        need(("down_s" in line) == (state == "resolved"), "has down_s, or none, against its state")
         need("value" not in line or "text" not in line, "has both a value and a text")
         need(("threshold_to" in line) == (line.get("op") in ("in", "not in")), "has threshold_to, or none, against its op")
-        firing = self.firing.get(line["id"])
         if "agent" not in line:
-            if line["state"] == "firing":
-                need(firing is None, "fires twice")
-            if is_over:
-                self.firing.pop(line["id"], None)
-            else:
-                self.firing[line["id"]] = line["seq"]
+            before = self.alerts.get(line["id"])
+            need(before is None or state in NEXT_STATES[before], f"is {state} behind {before}")
+            self.alerts[line["id"]] = "firing" if state == "reminder" else state
 
     def see_clock(self, line):
         need(line["source"].split(".")[-1] == "catwatch", "is not of an agent")

@@ -122,7 +122,7 @@ package struct BoardAlerts: Sendable {
         let key = Key(agent: agent, condition: Board.Name(alert.condition), about: Board.Name(alert.about))
         let known = byKey[key].flatMap { number in byNumber[number].map { (number, $0) } }
         if let known, sequence > 0, sequence < known.1.sequence { return }
-        guard alert.state != .resolved else {
+        guard alert.state.isFiring else {
             if let known { remove(known.0) }
             return
         }

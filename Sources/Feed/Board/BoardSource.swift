@@ -64,27 +64,23 @@ package struct BoardSource: Sendable, Equatable {
 }
 
 extension BoardSource {
-    /// How long a polled source that is ok has not answered, and what is expected; nil unless it is late, which is after
-    /// two and a half times the longer of its period and `window`. As in `Timeliness`, a stream may be silent.
+    /// How long a polled source that is ok has not answered, and what is expected; nil unless it is late: see
+    /// `Rhythm.patience`.
     package func lateness(at now: Timestamp, window: Duration) -> (silence: Duration, expected: Duration)? {
-        guard state == .ok, case .every(let period) = rhythm, let answered else { return nil }
-        let (silence, expected) = (now - answered, Swift.max(period, window))
-        return silence * 2 > expected * 5 ? (silence, expected) : nil
+        guard state == .ok, let patience = rhythm.patience(window: window), let answered else { return nil }
+        let silence = now - answered
+        return silence > patience ? (silence, patience * 2 / 5) : nil
     }
 }
 
 extension BoardSource? {
-    /// Whether data that came from the source at `time` is stale at `now`: older than two and a half times the expected
-    /// period, which is the longer of `window` and the source's own period. Data of a source that ran once stays good
-    /// for as long as the source is ok; data that a source confirms as unchanged counts as new.
+    /// Whether data that came from the source at `time` is stale at `now`: older than `Rhythm.patience`, or than that of windows
+    /// for a source that is never late. Data of a source that ran once stays good for as long as the source is ok; data that a
+    /// source confirms as unchanged counts as new.
     package func isStale(_ time: Timestamp, at now: Timestamp, window: Duration) -> Bool {
-        var expected = window
-        switch self?.rhythm {
-        case .stream, nil: break
-        case .every(let period): expected = Swift.max(window, period)
-        case .once: if self?.state == .ok { return false }
-        }
-        return (now - Swift.max(time, self?.confirmed ?? time)) * 2 > expected * 5
+        if self?.rhythm == .once, self?.state == .ok { return false }
+        let patience = self?.rhythm.patience(window: window) ?? window * 5 / 2
+        return now - Swift.max(time, self?.confirmed ?? time) > patience
     }
 }
 

@@ -1,18 +1,24 @@
 package import Reactor
 
-/// A change of an alert for one series, source or set of series: it fires, still fires, or is resolved.
+/// A change of an alert for one series, source or set of series. Its newest line says where it stands.
 package struct Alert: Sendable, Equatable {
-    package enum State: String, Sendable {
-        case firing, reminder, resolved
+    package enum State: String, Sendable, CaseIterable {
+        /// The tests hold, but not yet for long enough; they do not any more, and it has not fired.
+        case pending, ok
+        /// It fires; it still does; what ends it holds, but not yet for long enough; it is over.
+        case firing, reminder, clearing, resolved
+
+        /// Whether it is over, or never fired.
+        package var isOver: Bool { self == .ok || self == .resolved }
+        /// Whether it fires.
+        package var isFiring: Bool { self == .firing || self == .reminder || self == .clearing }
     }
 
     /// Why it is resolved.
     package enum Reason: String, Sendable {
         /// What ends the condition came true.
         case until
-        /// The condition was changed, and does not hold.
-        case changed
-        /// The condition was removed.
+        /// The condition was removed, or is not about it any more.
         case removed
         /// The series or source is gone.
         case forgotten
@@ -24,12 +30,8 @@ package struct Alert: Sendable, Equatable {
         /// The line since which the tests hold, and the one that decided. 0 if no line did, but time.
         package var from: Int
         package var to: Int
-        /// The line with the value that is furthest beyond the limit; nil if values have no order.
-        package var worst: Int?
 
-        package init(run: String, from: Int, to: Int, worst: Int? = nil) {
-            (self.run, self.from, self.to, self.worst) = (run, from, to, worst)
-        }
+        package init(run: String, from: Int, to: Int) { (self.run, self.from, self.to) = (run, from, to) }
     }
 
     /// A test of a value with a number, or with a range.
@@ -64,7 +66,7 @@ package struct Alert: Sendable, Equatable {
     /// The name of the condition.
     package var condition: String
     package var state: State
-    /// The same in all lines of an episode, from firing to resolved, and different from that of any other.
+    /// The same in all lines of an episode, from the first to the last, and different from that of any other.
     package var id: String
     /// When it was decided, and since when the tests hold.
     package var at: Timestamp

@@ -79,11 +79,12 @@ package struct AlertEpisodes: Sendable {
     package mutating func add(_ alert: Alert, of source: String, agent: String? = nil) -> AlertEpisode? {
         let key = Key(
             agent: agent, id: alert.id, condition: Board.Name(alert.condition), about: Board.Name(alert.about))
+        guard alert.state != .pending, alert.state != .ok else { return nil }
         var episode = episodes[key]?.episode ?? AlertEpisode(beginning: alert, source, agent)
         episode.newest = alert
         let known = episodes.removeValue(forKey: key)
         bytes -= known?.episode.textBytes ?? 0
-        guard alert.state != .resolved else { return episode }
+        guard !alert.state.isOver else { return episode }
         if known == nil, episodes.count >= Self.most || bytes + episode.textBytes > Self.mostBytes {
             leftOut += 1
         } else {
@@ -105,7 +106,7 @@ extension AlertEpisode {
         let begun =
             switch alert.state {
             case .firing: alert.at
-            case .reminder: alert.since
+            case .pending, .ok, .reminder, .clearing: alert.since
             case .resolved: alert.at - (alert.down ?? .zero)
             }
         self.init(

@@ -9,6 +9,14 @@ package enum Rhythm: Sendable, Equatable {
 
     /// The rhythm of a source that is polled again after this time; nil for one that is polled once.
     package init(every: Duration?) { self = every.map { .every($0) } ?? .once }
+
+    /// How long a source may be without a good answer before it is late: two and a half periods, or windows if these are longer.
+    ///
+    /// - Parameter window: the width of a window.
+    /// - Returns: nil for a source that is never late.
+    package func patience(window: Duration) -> Duration? {
+        if case .every(let period) = self { max(period, window) * 5 / 2 } else { nil }
+    }
 }
 
 /// The description of a source: its names in lines, and the meaning of its values.

@@ -28,12 +28,9 @@ package actor EventStore {
     /// By source that carries agents: the callback for forgotten ones.
     private var farewells: [SourceID: @Sendable (String) -> Void] = [:]
     private let limitReached: Wakeup
-    /// When the watcher's next deadline is due, and the timer for it.
-    private var watcherDue: Timestamp?
-    private var watcherTimer: LoopTimer?
-    /// The timer for alerts that wait to be published, and since when they wait for outputs.
-    private var alertTimer: LoopTimer?
-    private var alertsSince: LoopInstant?
+    /// The timer for what depends on time in conditions, and when it was last evaluated.
+    private var observerTimer: LoopTimer?
+    private var lastTick: LoopInstant?
     /// How far the wall clock is ahead of the loop's, and how long the machine has slept, at the newest `clock` line.
     private var clockBase: (ahead: Duration, slept: Duration)
 
@@ -63,7 +60,7 @@ package actor EventStore {
     }
 
     /// Now, by both clocks.
-    private var moment: Moment { Moment(wall: wall.now, now: loop.clock.now) }
+    package var moment: Moment { Moment(wall: wall.now, now: loop.clock.now) }
 
     // MARK: Inputs
 
@@ -265,7 +262,6 @@ package actor EventStore {
     /// Accepts no more events; readers get the remaining lines, then `bye` with this reason.
     package func finish(_ reason: String) {
         guard ending == nil else { return }
-        while state.hasAlerts { state.advanceWatcher(at: moment, includesRest: true) }
         ending = reason
         readers.finish()
         limitReached.signal()
@@ -274,78 +270,56 @@ package actor EventStore {
     /// Calls the readers that wait for the new lines.
     private func announce() {
         readers.wakes.announce(linesBelow: state.log.nextSequence)
-        scheduleWatcher()
+        scheduleTick()
         if state.hasEnoughData { limitReached.signal() }
     }
 
     // MARK: Alerts
 
-    /// Has a watcher compute the alerts of our own feed, instead of the one that `takeWatcher` has returned.
+    /// Has an observer decide the alerts of our own feed, instead of the one that `takeObserver` has returned.
     ///
-    /// - Parameter first: the number of the first line that it sees.
-    package func setWatcher(_ watcher: any LineWatcher, from first: Int) {
+    /// - Parameter readsLog: whether it has yet to see the lines of the log.
+    package func setObserver(_ observer: any FeedObserver, readsLog: Bool = false) {
         guard !isRelay, ending == nil else { return }
-        let moment = closeSomeWindows()
-        state.setWatcher(watcher, from: first, at: moment)
-        state.advanceWatcher(at: moment)
+        state.setObserver(observer, readsLog: readsLog, at: closeSomeWindows())
         announce()
     }
 
-    /// Tells again what fires, as who keeps the lines has lost those that told it.
+    /// Removes the observer.
+    package func takeObserver() -> (any FeedObserver)? { state.takeObserver(at: moment) }
+
+    /// Reports again what fires, as who keeps the lines has lost those that reported it.
     package func remindOfAlerts() {
         guard ending == nil else { return }
-        let moment = closeSomeWindows()
-        state.remindOfAlerts(at: moment)
+        state.remindOfAlerts(at: closeSomeWindows())
         announce()
     }
 
-    /// Removes and returns the watcher, which has seen all lines.
-    package func takeWatcher() -> (any LineWatcher)? { state.takeWatcher() }
-
-    /// Sets the timer for the time when an alert may change without a line.
-    private func scheduleWatcher() {
-        if state.hasAlerts { return scheduleAlerts() }
-        let due = state.watcher?.nextDeadline
-        guard due != watcherDue else { return }
-        if let watcherTimer { loop.cancel(watcherTimer) }
-        (watcherDue, watcherTimer) = (due, nil)
-        guard let due else { return }
-        watcherTimer = loop.schedule(after: max(.zero, due - wall.now)) { [weak self] in
-            self?.assumeIsolated { $0.advanceWatcher() }
+    /// Sets the timer for when a condition may change without an event: at most once a second.
+    private func scheduleTick() {
+        guard let due = state.observer?.nextDue, ending == nil else { return }
+        let next = max(due, lastTick?.advanced(by: .seconds(1)) ?? due)
+        if let observerTimer {
+            guard next < observerTimer.deadline else { return }
+            loop.cancel(observerTimer)
+        }
+        observerTimer = loop.schedule(after: max(.zero, loop.clock.now.duration(to: next))) { [weak self] in
+            self?.assumeIsolated { $0.tick() }
         }
     }
 
-    private func advanceWatcher(includesRest: Bool = false) {
-        if let watcherTimer { loop.cancel(watcherTimer) }
-        (watcherDue, watcherTimer) = (nil, nil)
+    private func tick() {
+        observerTimer = nil
+        lastTick = loop.clock.now
         guard ending == nil else { return }
-        state.advanceWatcher(at: closeSomeWindows(), includesRest: includesRest)
+        state.tickObserver(at: closeSomeWindows())
         announce()
     }
-
-    /// Publishes the alerts that wait, once lossless outputs have room.
-    private func scheduleAlerts() {
-        guard alertTimer == nil else { return }
-        let begun = alertsSince ?? loop.clock.now
-        alertsSince = begun
-        alertTimer = loop.schedule(after: isHeldBack ? .milliseconds(10) : .zero) { [weak self] in
-            self?.assumeIsolated { store in
-                store.alertTimer = nil
-                let waited = begun.duration(to: store.loop.clock.now)
-                if store.isHeldBack, waited < Self.alertPatience { return store.scheduleAlerts() }
-                store.alertsSince = nil
-                store.advanceWatcher(includesRest: true)
-            }
-        }
-    }
-
-    /// How long alerts wait for lossless outputs.
-    private static let alertPatience = Duration.seconds(10)
 
     /// Publishes the alerts that something has decided which is no line.
-    private func lookAtAlerts() {
-        guard state.watcher != nil, ending == nil else { return }
-        state.advanceWatcher(at: closeSomeWindows())
+    private func tickObserver() {
+        guard state.observer != nil, ending == nil else { return }
+        state.tickObserver(at: closeSomeWindows())
         announce()
     }
 
@@ -358,7 +332,7 @@ package actor EventStore {
         let moment = moment
         let rhythm = state.source(named: description.name).map { state.tables.sources.rhythm(of: $0.index) }
         let source = state.register(description, at: moment.wall)
-        lookAtAlerts()
+        tickObserver()
         if let rhythm, rhythm != description.rhythm { state.fitWindows(of: source, at: moment) }
         return source
     }
@@ -379,7 +353,7 @@ package actor EventStore {
         guard let id = state.source(named: name) else { return }
         state.retire(id)
         for source in state.members(by: id).flatMap({ state.sources(of: $0) }) { state.retire(source) }
-        lookAtAlerts()
+        tickObserver()
     }
 
     /// Records that a source has ended by itself: no more data is expected until it is registered again.
@@ -847,24 +821,12 @@ package actor EventStore {
     /// The number of alerts that fire, those of a fleet's agents included.
     package var firingAlerts: Int { state.tables.series.firing.count }
 
-    /// Waits until sets of series are judged, which may be a moment behind the last line, and all alerts are published.
-    package func waitForAlerts() async throws(CancellationError) {
-        if let due = state.watcher?.nextDeadline, due - wall.now <= .milliseconds(50) {
-            try await loop.sleep(for: max(.zero, due - wall.now) + .milliseconds(1))
-        }
-        let deadline = loop.clock.now.advanced(by: Self.alertPatience)
-        while state.hasAlerts, loop.clock.now < deadline { try await loop.sleep(for: .milliseconds(1)) }
-    }
-
     /// The alerts that fire, in the order in which they began to.
     package var alerts: [FiringAlert] { state.tables.firingAlerts }
 
     /// For how many series each condition fires.
     package var alertCounts: [AlertCount] {
-        let own = isRelay ? nil : state.watcher?.conditions ?? []
-        var counts = state.tables.alertCounts(own: own)
-        for index in 0..<(own?.count ?? 0) { counts[index].pending = state.watcher?.pendingCount(index) }
-        return counts
+        state.tables.alertCounts(own: isRelay ? nil : state.observer?.conditions ?? [])
     }
 
     /// The agents of a fleet.

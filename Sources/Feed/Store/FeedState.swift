@@ -19,15 +19,14 @@ package struct FeedState: ~Copyable, Sendable {
     /// When `removeOutdated` last looked.
     private var lastSweep: LoopInstant?
     private var ownFailures = OwnFailures()
-    /// Computes our own alerts; nil without conditions.
-    private(set) var watcher: (any LineWatcher)?
-    /// The number of the first line that it has yet to see.
-    private var watched = 1
-    private var calm = CalmSeries()
-    /// The series with values of the newest event; −1 for none.
-    private var newestSeries = -1
-    /// The size of the log up to which alerts are published in this turn.
-    private var alertEnd = 0
+    /// Decides our own alerts; nil without conditions.
+    private(set) var observer: (any FeedObserver)?
+    /// What it wants to see of each series, by index; nil where it was not asked.
+    private var observed: [ObservedSeries?] = []
+    /// Sources that were added, described anew or retired since it was told of them.
+    private var changedSources: [SourceID] = []
+    /// The series of the newest event; −1 for none.
+    private var newestIndex = -1
     /// The agent whose feed is relayed; nil for our own feed.
     private(set) var remote: RemoteFeed?
 
@@ -88,9 +87,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// Unlists a source until it is registered again; its windows still close.
     package mutating func retire(_ source: SourceID) {
         tables.sources.retire(source)
-        let name = name(of: source)
-        calm.interrupt()
-        watcher?.retire(source: name)
+        describe(source)
     }
 
     /// Lists a source again with its description, because more data has come from it; it no longer makes room for
@@ -121,15 +118,15 @@ package struct FeedState: ~Copyable, Sendable {
         guard !gone.isEmpty else { return }
         let theirs = tables.series.indices.filter { gone.contains(tables.series[$0].source) }
         for index in theirs { flush(index, moment, isComplete: true) }
-        removeSeries(theirs)
+        removeSeries(theirs, moment)
         tables.endpointTable.remove(gone)
         tables.sources.remove(gone)
     }
 
     /// Removes some series with values.
-    private mutating func removeSeries(_ gone: [Int]) {
+    private mutating func removeSeries(_ gone: [Int], _ moment: Moment) {
         let owners = Set(gone.map { tables.series[$0].owner })
-        calm.interrupt()
+        for index in gone { forgetObserved(index, moment) }
         tables.removeSeries(gone)
         for owner in owners { fleet[closings: owner].remove { tables.series[$0].source < 0 } }
     }
@@ -147,7 +144,7 @@ package struct FeedState: ~Copyable, Sendable {
     package mutating func publish(
         _ batch: EventBatch, from first: Int = 0, atMost growth: Int = .max, at moment: Moment
     ) -> Int {
-        beginAlerts()
+        describeSources(moment)
         advance(at: moment)
         let end = tables.log.totalCost.addingSaturated(growth)
         var next = first
@@ -155,13 +152,15 @@ package struct FeedState: ~Copyable, Sendable {
         var source: Int32 = -1
         var prefix: [UInt8] = []
         // Looked up once: alerts cost a feed without any nothing.
-        let hasWatcher = watcher != nil
-        var isWatched = false
+        let isObserved = observer != nil
         let isForeign = !batch.origins.isEmpty
         batch.bytes.withUnsafeBufferPointer { bytes in
             while next < batch.records.count {
                 let record = batch.records[next]
-                if isForeign { listen(to: batch.origins[next], at: record.time, moment) }
+                if isForeign {
+                    listen(to: batch.origins[next], at: record.time, moment)
+                    if isObserved, next == first, let agent = currentAgent { observer?.hear(agent: agent, at: moment) }
+                }
                 next += 1
                 if record.other >= 0 {
                     publishOther(batch.others[Int(record.other)], moment)
@@ -171,9 +170,6 @@ package struct FeedState: ~Copyable, Sendable {
                         source = record.source
                         confirmData(of: SourceID(index: Int(source)), at: record.time, moment)
                         prefix = tables.sources.prefix(of: Int(source))
-                        if hasWatcher {
-                            isWatched = watcher?.isAbout(source: tables.sources.name(of: Int(source))) ?? false
-                        }
                     }
                     if isForeign { prefix = tables.sources.prefix(of: Int(source), type: batch.origins[next - 1].type) }
                     let tail =
@@ -185,13 +181,13 @@ package struct FeedState: ~Copyable, Sendable {
                         tables.newestReport = tables.newestPointer
                     }
                 }
-                if hasWatcher { watch(record, isWatched: isWatched && source >= 0, moment) }
+                if isObserved, record.other < 0 { observe(record, bytes, moment) }
                 if tables.log.totalCost >= end { break }
             }
         }
         if isForeign { endListening() }
         reportShortages(moment)
-        watch(moment)
+        settle(moment)
         return next
     }
 
@@ -205,9 +201,9 @@ package struct FeedState: ~Copyable, Sendable {
         _ record: EventBatch.Record, _ bytes: UnsafeBufferPointer<UInt8>, _ prefix: UnsafeBufferPointer<UInt8>,
         _ moment: Moment
     ) {
+        newestIndex = -1
         guard tables.counts.data < mostData else { return }
         tables.counts.data += 1
-        newestSeries = -1
         let source = SourceID(index: Int(record.source))
         let time = limited(record.time, moment.wall)
         let key = record.lend(record.key, of: bytes)
@@ -222,8 +218,8 @@ package struct FeedState: ~Copyable, Sendable {
             if record.hasWord || hasWords {
                 follow(record.lend(record.word, of: bytes), in: index, at: time)
             }
+            newestIndex = index
             if let value {
-                newestSeries = index
                 self.record(value, in: index, at: time, moment)
             } else {
                 tables.series.mark(index, tables.log.nextSequence)
@@ -261,6 +257,7 @@ package struct FeedState: ~Copyable, Sendable {
         guard tables.counts.data < mostData else { return }
         let time = tables.isFuture(time, moment.wall) ? moment.wall : time
         tables.sources.setState(.ok, of: source, stateTime(time, moment))
+        observe(.data, of: source, moment)
     }
 
     /// Makes further lines state a source's value pointer, if there is one.
@@ -292,7 +289,7 @@ package struct FeedState: ~Copyable, Sendable {
         tables.counts.refusedSeries = tables.series.refused + refusedForeignSeries
         tables.counts.keptDropped = tables.log.kept.dropped
         if ownFailures.grows(.series, to: tables.series.refused, at: moment.now) { report(.series, moment) }
-        if let watcher, ownFailures.grows(.alerts, to: watcher.refused, at: moment.now) { report(.alerts, moment) }
+        if let observer, ownFailures.grows(.alerts, to: observer.refused, at: moment.now) { report(.alerts, moment) }
         if ownFailures.grows(.kept, to: tables.counts.keptDropped, at: moment.now) { report(.kept, moment) }
         let refused = tables.endpointTable.isFull ? tables.counts.refusedEndpoints : 0
         if ownFailures.grows(.endpoints, to: refused, at: moment.now) { report(.endpoints, moment) }
@@ -310,7 +307,7 @@ package struct FeedState: ~Copyable, Sendable {
             case .kept:
                 "the newest lines of all series take more than \(limits.keptCapacity) bytes (--kept-bytes): the oldest are"
                     + " dropped, and readers that come later do not see them"
-            case .alerts: "too many series for alerts: no alert is computed of further ones"
+            case .alerts: "more than 10,000 series of conditions: further ones have no alerts"
             case .endpoints: "more than \(limits.endpoints) endpoints: further ones are asked, but have no statistics"
             }
         sayOfItself(.error(Failure(.config, reason)), about: limit.rawValue, at: moment)
@@ -318,140 +315,147 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Publishes an event about the agent itself that is no failure.
     mutating func publishOfItself(_ body: Event.Body, at moment: Moment) {
-        beginAlerts()
         publishOther(Event(time: moment.wall, source: ownSource(at: moment.wall), body: body), moment)
-        watch(moment)
+        settle(moment)
     }
 
     /// See `EventStore.sayOfItself`.
     mutating func sayOfItself(_ body: Event.Body, about topic: String, at moment: Moment) {
-        beginAlerts()
         let source = ownSource(at: moment.wall)
         publishOther(Event(time: moment.wall, source: source, body: body), moment)
         if let rest = ownFailures.apply(body, about: topic) {
             publishOther(Event(time: moment.wall, source: source, body: .error(rest)), moment)
         }
-        watch(moment)
+        settle(moment)
     }
 
     // MARK: Alerts
 
-    /// Has a watcher compute our alerts; it sees the lines from a number on, as far as the log has them.
-    mutating func setWatcher(_ new: any LineWatcher, from sequence: Int, at moment: Moment) {
-        beginAlerts()
-        watcher = new
-        calm.interrupt()
-        for status in tables.statuses { watcher?.describe(status) }
-        watched = sequence
-        watch(moment)
-    }
-
-    private mutating func describe(_ source: SourceID) {
-        guard watcher != nil, let status = tables.sources.status(of: source) else { return }
-        calm.interrupt()
-        watcher?.describe(status)
-    }
-
-    /// Whether the watcher has seen all lines, and awaits the next.
-    var watchedAll: Bool { watched == tables.log.nextSequence }
-
-    /// Removes the watcher, which has seen all lines.
-    mutating func takeWatcher() -> (any LineWatcher)? { watcher.take() }
-
-    /// Lets time pass for alerts.
+    /// Has an observer decide our alerts from now on; it knows our sources and series.
     ///
-    /// - Parameter includesRest: see `beginAlerts`.
-    mutating func advanceWatcher(at moment: Moment, includesRest: Bool = false) {
-        guard watcher != nil else { return }
-        beginAlerts(includesRest: includesRest)
-        watch(moment)
-        calm.interrupt()
-        watcher?.advance(to: moment.wall)
+    /// - Parameter readsLog: whether it has yet to see the lines of the log.
+    mutating func setObserver(_ new: any FeedObserver, readsLog: Bool = false, at moment: Moment) {
+        (observer, observed, changedSources) = (new, [], [])
+        for status in tables.statuses { observer?.describe(status, at: moment) }
+        for index in tables.series.indices where tables.series[index].source >= 0 && !tables.series.isGone(index) {
+            let kind = tables.series[index].kind
+            if kind == .data || kind == .text { _ = observe(index, moment) }
+        }
+        let lines = readsLog ? tables.log.firstSequence..<tables.log.nextSequence : 0..<0
+        for number in lines {
+            guard let line = tables.log.line(number).flatMap({ try? LineDecoder.decode($0[...]) }) else { continue }
+            observer?.apply(line, at: moment)
+        }
+        settle(moment)
+    }
+
+    /// Removes the observer.
+    mutating func takeObserver(at moment: Moment) -> (any FeedObserver)? {
+        describeSources(moment)
+        return observer.take()
+    }
+
+    /// Evaluates what depends on time.
+    mutating func tickObserver(at moment: Moment) {
+        guard observer != nil else { return }
+        describeSources(moment)
+        observer?.tick(at: moment)
         publishAlerts(moment)
     }
 
-    /// Has the watcher tell again what fires.
+    /// Has the observer report again what fires.
     mutating func remindOfAlerts(at moment: Moment) {
-        advanceWatcher(at: moment)
-        watcher?.remind()
+        observer?.remind(at: moment)
         publishAlerts(moment)
     }
 
-    /// Shows the watcher the lines of an event, unless they change nothing.
-    ///
-    /// - Parameter isWatched: whether it is data of a source that the watcher wants to see.
+    private mutating func describe(_ source: SourceID) { if observer != nil { changedSources.append(source) } }
+
+    private mutating func describeSources(_ moment: Moment) {
+        guard !changedSources.isEmpty else { return }
+        for source in changedSources {
+            if let status = tables.sources.status(of: source) {
+                observer?.describe(status, at: moment)
+            } else {
+                let name = tables.sources.name(of: source.index)
+                observer?.retire(source: name, at: moment)
+            }
+        }
+        changedSources = []
+    }
+
+    /// Asks what the observer wants to see of a series.
     @inline(never)
-    private mutating func watch(_ record: EventBatch.Record, isWatched: Bool, _ moment: Moment) {
-        guard record.other < 0 else { return watch(moment) }
-        let number = tables.log.nextSequence - 1
-        // Beyond the number of events that are wanted there is no line.
-        guard watched <= number else { return }
-        // Windows may have come before it.
-        if watched < number { watch(moment, below: number) }
-        if isWatched, record.hasWord || !calm.leavesOut(record.value, at: record.time, in: newestSeries) {
-            watchData(record, moment)
+    private mutating func observe(_ index: Int, _ moment: Moment) -> ObservedSeries {
+        let (source, name) = (tables.sources.name(of: tables.series[index].source), seriesName(of: index))
+        let wanted = observer?.series(named: name, of: source, at: moment) ?? .none
+        if index >= observed.count {
+            observed.append(contentsOf: repeatElement(nil, count: index - observed.count + 1))
+        }
+        observed[index] = wanted
+        return wanted
+    }
+
+    private func seriesName(of index: Int) -> String {
+        let source = tables.sources.name(of: tables.series[index].source)
+        return tables.series.key(of: index).map { "\(source)/\(String(decoding: $0, as: UTF8.self))" } ?? source
+    }
+
+    /// Shows the observer an event whose line was just added.
+    @inline(__always)
+    private mutating func observe(
+        _ record: EventBatch.Record, _ bytes: UnsafeBufferPointer<UInt8>, _ moment: Moment
+    ) {
+        guard newestIndex >= 0 else { return }
+        let known = newestIndex < observed.count ? observed[newestIndex] : nil
+        let wanted = known ?? observe(newestIndex, moment)
+        guard wanted.index >= 0 else { return }
+        let line = tables.log.nextSequence - 1
+        if !wanted.needsEvents, !record.value.isNaN {
+            observer?.observe(record.value, of: wanted.index, line: line, at: moment)
         } else {
-            watched = number + 1
+            let event = event(record, bytes)
+            observer?.observe(event, of: wanted.index, line: line, at: moment)
         }
     }
 
-    @inline(never)
-    private mutating func watchData(_ record: EventBatch.Record, _ moment: Moment) {
-        let hasSeries = newestSeries >= 0 && !record.value.isNaN
-        let newest = hasSeries ? calm.newest(of: newestSeries) : nil
-        let line = tables.log.line(watched).flatMap { try? LineDecoder.decode($0[...]) }
-        if let line { watcher?.apply(line, newest: newest) }
-        watched += 1
-        if hasSeries { calm.set(record.hasWord || line == nil ? nil : watcher?.calm, of: newestSeries) }
+    private func event(_ record: EventBatch.Record, _ bytes: UnsafeBufferPointer<UInt8>) -> Line.Data {
+        func text(_ piece: EventBatch.Piece) -> String? {
+            record.lend(piece, of: bytes).map { String(decoding: LineEncoder.cut($0), as: UTF8.self) }
+        }
+        let whole = record.lend(record.text, of: bytes)?.count ?? 0
+        return Line.Data(
+            series: seriesName(of: newestIndex), value: record.value.isNaN ? nil : record.value,
+            word: text(record.word), text: text(record.text),
+            data: record.lend(record.data, of: bytes).map { Bytes($0) },
+            truncated: record.flaws.areTruncating || whole > LineEncoder.longestText)
+    }
+
+    private mutating func observe(_ observation: Observation, of source: SourceID, _ moment: Moment) {
+        guard observer != nil else { return }
+        let (name, line) = (tables.sources.name(of: source.index), tables.log.nextSequence)
+        observer?.observe(observation, of: name, line: line, at: moment)
+    }
+
+    private mutating func forgetObserved(_ index: Int, _ moment: Moment) {
+        guard index < observed.count, let old = observed[index] else { return }
+        observed[index] = nil
+        if old.index >= 0 { observer?.remove(series: old.index, at: moment) }
+    }
+
+    /// Evaluates answers that are complete, and publishes what was decided.
+    private mutating func settle(_ moment: Moment) {
+        guard observer != nil else { return }
+        describeSources(moment)
+        observer?.settle(at: moment)
         publishAlerts(moment)
-        watch(moment)
     }
 
-    /// Shows the watcher the lines that came, each followed by the alerts that it decides.
-    ///
-    /// - Parameter end: the first number not to show; nil to show all, also the alerts.
-    private mutating func watch(_ moment: Moment, below end: Int? = nil) {
-        guard watcher != nil, watched < end ?? tables.log.nextSequence else { return }
-        calm.interrupt()
-        while watched < end ?? tables.log.nextSequence {
-            let first = tables.log.firstSequence
-            if watched < first {
-                watcher?.miss(watched...first - 1)
-                watched = first
-                continue
-            }
-            if let line = tables.log.line(watched).flatMap({ try? LineDecoder.decode($0[...]) }) {
-                watcher?.apply(line, newest: nil)
-            }
-            watched += 1
-            publishAlerts(moment)
-        }
-    }
-
-    /// Has alerts published up to their limit in a turn of the loop.
-    ///
-    /// - Parameter includesRest: whether those are, too, that wait for outputs to have room; the others come behind them.
-    private mutating func beginAlerts(includesRest: Bool = false) {
-        alertEnd = includesRest || !hasAlerts ? tables.log.totalCost + slice : 0
-    }
-
-    /// Whether alerts wait to be published.
-    var hasAlerts: Bool { watcher?.hasAlerts ?? false }
-
-    // Bound: alerts published at once | an eighth of the log | the rest in the next turns of the loop, once lossless outputs
-    //   have room, or 10 s later
     private mutating func publishAlerts(_ moment: Moment) {
-        guard hasAlerts else { return }
-        // They may stand in the middle of what comes from another agent.
-        let (member, tail) = (currentMember, encoder.tail)
-        currentMember = -1
-        encoder.setTail([])
-        while tables.log.totalCost < alertEnd, let (name, alert) = watcher?.nextAlert() {
+        while let (name, alert) = observer?.nextAlert() {
             let source = self.source(named: name) ?? ownSource(at: moment.wall)
             publishOther(Event(time: moment.wall, source: source, body: .alert(alert)), moment)
         }
-        currentMember = member
-        encoder.setTail(tail)
     }
 
     /// Publishes anything but data: too rare to need optimisation.
@@ -472,6 +476,7 @@ package struct FeedState: ~Copyable, Sendable {
             tables.sources.countAnswer(sample.status, from: source)
             if sample.status == 304 { confirm(source, at: time, moment) }
             tables.newestAnswer = tables.log.nextSequence
+            observe(.answer(sample), of: source, moment)
             line = sample
         case .memory(let sample):
             if currentMember < 0 { tables.memory = sample }
@@ -480,6 +485,7 @@ package struct FeedState: ~Copyable, Sendable {
             }
             tables.sources.hear(from: source, at: moment.now.timestamp)
             record(Double(sample.resident), .memory, of: source, at: time, moment)
+            observe(.heard, of: source, moment)
             line = sample
         case .error(var failure):
             tables.sources.fail(source, by: SourceFailure(failure, at: time), at: stateTime(time, moment))
@@ -488,16 +494,21 @@ package struct FeedState: ~Copyable, Sendable {
             failure.message = LineEncoder.message(failure.message)
             if let endpoint = failure.endpoint { updateEndpoint(endpoint, of: source, moment) { $0.recordErrors() } }
             tables.newestReport = tables.log.nextSequence
+            observe(.failure(failure), of: source, moment)
             line = failure
         case .answer(let answer): return complete(answer, of: source, at: time, moment)
         case .progress(let progress):
-            for key in progress.gone { tables.markGone(key, of: source, by: tables.log.nextSequence) }
+            for key in progress.gone {
+                for index in tables.series.both(of: source, key: key) { forgetObserved(index, moment) }
+                tables.markGone(key, of: source, by: tables.log.nextSequence)
+            }
             return publish(progress, of: source, at: time, moment)
         case .recovered(let recovery):
             // The answer itself follows.
             tables.sources.setState(.ok, of: source, stateTime(time, moment))
             tables.sources.hear(from: source, at: moment.now.timestamp)
             tables.newestReport = tables.log.nextSequence
+            observe(.recovered, of: source, moment)
             line = recovery
         case .restart(var restart):
             restart.lastRun = restart.lastRun.map { LineEncoder.cut($0) }
@@ -505,6 +516,7 @@ package struct FeedState: ~Copyable, Sendable {
             line = restart
         case .agent(let sample):
             tables.agent = sample
+            observe(.heard, of: source, moment)
             line = Line.Agent(sample, tables.counts, events: tables.log.nextSequence - 1, outputs: outputs)
         case .foreignAgent(var agent):
             agent.outputs = Array(agent.outputs.prefix(64))
@@ -513,7 +525,11 @@ package struct FeedState: ~Copyable, Sendable {
                 agent.outputs[index].state = LineEncoder.cut(agent.outputs[index].state, at: Line.Output.longest)
             }
             line = agent
-        case .peer(let peer): line = peer
+        case .peer(let peer):
+            if let agent = currentAgent {
+                observer?.observe(.peer(peer), of: agent, line: tables.log.nextSequence, at: moment)
+            }
+            line = peer
         case .lost(let lost): line = lost
         case .alert(let alert):
             tables.mark(
@@ -528,6 +544,7 @@ package struct FeedState: ~Copyable, Sendable {
     private mutating func publish(_ progress: Progress, of source: SourceID, at time: Timestamp, _ moment: Moment) {
         confirm(source, at: time, moment)  // a page was complete, also one with nothing on it
         if let items = progress.items { record(Double(items), .count, of: source, at: time, moment) }
+        observe(.progress(progress), of: source, moment)
         tables.newestReport = tables.log.nextSequence
         append(progress, about: tables.sources.name(of: source.index), at: time, moment.now)
     }
@@ -539,14 +556,17 @@ package struct FeedState: ~Copyable, Sendable {
         var progress = answer.progress
         if progress.items == nil, let index = tables.series.find(source, .count, key: nil) {
             flush(index, moment, isComplete: true)
-            removeSeries([index])
+            removeSeries([index], moment)
         }
         var gone: [String] = []
         // Of an answer that had more events than may be published, nothing is known.
         if tables.counts.data < mostData {
             tables.sources.completeAnswer(of: source)
             for index in tables.series.markGone(of: source, before: answer.first, by: tables.log.nextSequence) {
-                for each in [index, tables.series.twin(of: index) ?? index] { tables.log.kept.remove(each) }
+                for each in [index, tables.series.twin(of: index) ?? index] {
+                    tables.log.kept.remove(each)
+                    forgetObserved(each, moment)
+                }
                 gone.append(String(decoding: tables.series.key(of: index) ?? [], as: UTF8.self))
             }
         }
@@ -678,7 +698,7 @@ package struct FeedState: ~Copyable, Sendable {
                 || each.ring.held.isEmpty && !tables.isCurrent(index, at: moment.wall)
         }
         for index in gone { flush(index, moment, isComplete: true) }
-        removeSeries(gone)
+        removeSeries(gone, moment)
     }
 
     /// Replaces the windows of sources whose rhythm has changed, after emitting their last lines.
@@ -716,7 +736,6 @@ package struct FeedState: ~Copyable, Sendable {
     @discardableResult
     package mutating func closeWindows(atMost growth: Int = .max, at moment: Moment) -> Bool {
         guard fleet[closings: -1].next != nil else { return false }
-        beginAlerts()
         closeWindows(of: -1, until: tables.log.totalCost.addingSaturated(growth), moment)
         let hasMore = fleet[closings: -1].next != nil
         if !hasMore {
@@ -739,7 +758,6 @@ package struct FeedState: ~Copyable, Sendable {
             let index = fleet[closings: owner].series[next]
             if looksAtAll || tables.series[index].ring.nextDue.map({ $0 <= time }) == true {
                 flush(index, moment)
-                watch(moment)
             }
             next += 1
         }
@@ -751,7 +769,6 @@ package struct FeedState: ~Copyable, Sendable {
     /// - Parameter growth: the growth of the log, in bytes, after which to stop for now.
     /// - Returns: whether there may be more.
     mutating func closeMemberWindows(atMost growth: Int, at moment: Moment) -> Bool {
-        beginAlerts()
         let end = tables.log.totalCost.addingSaturated(growth)
         for member in 0..<Int32(fleet.count) {
             guard tables.log.totalCost < end else { return true }
@@ -780,7 +797,6 @@ package struct FeedState: ~Copyable, Sendable {
     package mutating func complete(
         _ source: SourceID? = nil, from first: Int, atMost growth: Int, at moment: Moment
     ) -> Int? {
-        beginAlerts()
         let start = tables.log.totalCost
         let some = source.map { fleet[closings: tables.sources.owner(of: $0.index)].series }
         let count = some?.count ?? tables.series.indices.count
@@ -791,7 +807,6 @@ package struct FeedState: ~Copyable, Sendable {
             let index = some?[position] ?? position
             if source == nil || tables.series[index].source == source?.index {
                 flush(index, moment, isComplete: true)
-                watch(moment)
             }
             position += 1
         }
@@ -850,8 +865,11 @@ package struct FeedState: ~Copyable, Sendable {
         encoder.setTail(fleet.tail(of: owner))
         defer { encoder.setTail(tail) }
         let scale = tables.series[index].kind == .data ? tables.sources.bands(of: tables.series[index].source) : nil
+        let isObserved = index < observed.count && observed[index]?.needsWindows == true
+        var windows: [Window] = []
         tables.windowNames(of: index).withUnsafeBufferPointer { names in
             func emit(_ window: Window) {
+                if isObserved { windows.append(window) }
                 let band = scale.map { $0.labels[$0.scale.index(of: window.last)] }
                 let most = LineEncoder.mostWindow(names: names.count, band: band?.count ?? 0) + encoder.tailCount
                 tables.log.append(atMost: most, at: moment.now) { sequence, writer in
@@ -866,6 +884,16 @@ package struct FeedState: ~Copyable, Sendable {
             }
         }
         tables.series[index].ring = ring
+        for window in windows { observe(window, width, of: index, moment) }
+    }
+
+    private mutating func observe(_ window: Window, _ width: Int64, of index: Int, _ moment: Moment) {
+        guard let wanted = observed[index] else { return }
+        let line = Line.Window(
+            series: seriesName(of: index), start: Timestamp(microseconds: window.index * width),
+            width: .microseconds(width), last: window.last, lastSeq: window.lastSequence, count: window.count,
+            min: window.minimum, max: window.maximum, mean: window.mean)
+        observer?.observe(line, of: wanted.index, line: tables.log.nextSequence - 1, at: moment)
     }
 
     // MARK: Agents whose feeds are sources
@@ -1118,7 +1146,9 @@ package struct FeedState: ~Copyable, Sendable {
     /// Records what fires by a kept line.
     private mutating func recall(_ line: Line, in index: Int, _ sequence: Int) {
         guard case .alert(let alert) = line.body else { return }
-        tables.series.fire(index, alert.condition, agent: currentAgent ?? line.forwardingAgent, sequence: sequence)
+        tables.series.setAlert(
+            index, alert.condition, isFiring: alert.state.isFiring, agent: currentAgent ?? line.forwardingAgent,
+            sequence: sequence)
     }
 
     /// The series of a kept line and the line's value; nil when there is none.
@@ -1129,7 +1159,7 @@ package struct FeedState: ~Copyable, Sendable {
     ) -> (index: Int, value: Double?)? {
         let (kind, name, value): (SeriesKind, String?, Double?)
         switch line.body {
-        case .alert(let alert) where alert.state != .resolved:
+        case .alert(let alert) where !alert.state.isOver:
             return tables.alertIndex(
                 alert, of: source, agent: currentAgent ?? line.forwardingAgent, owner: currentMember
             ).map { ($0, nil) }

@@ -275,11 +275,12 @@ package struct FeedTables: ~Copyable, Sendable {
     ///   - owner: that agent's index if it is of our fleet; otherwise −1.
     mutating func mark(_ alert: Alert, of source: SourceID, agent: String?, owner: Int32 = -1, by sequence: Int) {
         guard let index = alertIndex(alert, of: source, agent: agent, owner: owner) else { return }
-        if alert.state == .resolved {
+        if alert.state.isOver {
             series.resolve(index, sequence: sequence)
             log.kept.remove(index)
         } else {
-            series.fire(index, alert.condition, agent: agent, sequence: sequence)
+            series.setAlert(
+                index, alert.condition, isFiring: alert.state.isFiring, agent: agent, sequence: sequence)
             log.kept.mark(index, sequence: sequence)
         }
     }
@@ -388,7 +389,7 @@ package struct FeedTables: ~Copyable, Sendable {
     /// - Parameter own: the names of our own conditions, which come first and may fire for nothing. Without them, all that fired
     ///   once have a count.
     func alertCounts(own: [String]?) -> [AlertCount] {
-        let known = (own ?? []).map { AlertCount(agent: nil, condition: $0, firing: series.firing.count(of: $0)) }
+        let known = (own ?? []).map { series.firing.count(of: $0) }
         // Ours are among the known ones, but for those that a reload removed.
         return known + series.firing.counts.filter { own == nil || $0.agent != nil }
     }

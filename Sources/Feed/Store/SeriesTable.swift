@@ -112,16 +112,16 @@ package struct SeriesTable: Sendable {
     private(set) var firing = FiringAlerts()
 
     /// Whether there are alerts that do not fire.
-    var hasResolvedAlerts: Bool { alerts > firing.count }
+    var hasResolvedAlerts: Bool { !firing.isAll(alerts) }
 
-    /// Records that a line says that an alert fires.
+    /// Records that a line says that an alert fires, or is pending.
     ///
     /// - Parameters:
     ///   - sequence: the line's number; 0 for one without a number here.
     ///   - agent: the agent of a fleet whose condition it is; nil for the feed's own.
-    mutating func fire(_ index: Int, _ condition: String, agent: String?, sequence: Int) {
+    mutating func setAlert(_ index: Int, _ condition: String, isFiring: Bool, agent: String?, sequence: Int) {
         entries[index].newest = max(0, entries[index].newest, sequence)
-        firing.begin(index, of: condition, agent: agent)
+        firing.set(index, of: condition, isFiring: isFiring, agent: agent)
     }
 
     /// Records that line `sequence` says that an alert is resolved.

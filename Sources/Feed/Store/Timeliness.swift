@@ -19,8 +19,7 @@ package enum Timeliness: Sendable, Equatable {
     ///   - code: the code of its newest error; nil unless it is failing.
     ///   - silence: the time since its last success: an event, the answer that nothing changed, a page of a listing;
     ///     nil if it never succeeded.
-    ///   - window: the width of a window. As in a view, periodic data is late after two and a half times its period, or
-    ///     two and a half windows if that is longer. A stream may be silent for any time.
+    ///   - window: the width of a window: see `Rhythm.patience`.
     init(
         state: SourceStatus.State, code: String?, rhythm: Rhythm, silence: Duration?, hasEnded: Bool, window: Duration
     ) {
@@ -29,12 +28,11 @@ package enum Timeliness: Sendable, Equatable {
             self = .ended
         } else if state == .starting || silence == nil && !isFailing {
             self = .starting
-        } else if case .every(let period) = rhythm, let silence {
-            let expected = max(period, window)
-            if silence * 2 <= expected * 5 {
+        } else if let patience = rhythm.patience(window: window), let silence {
+            if silence <= patience {
                 self = .inTime
             } else {
-                self = isFailing ? .failing(code: code ?? "") : .late(silence: silence, expected: expected)
+                self = isFailing ? .failing(code: code ?? "") : .late(silence: silence, expected: patience * 2 / 5)
             }
         } else {
             self = isFailing ? .failing(code: code ?? "") : .inTime

@@ -84,7 +84,7 @@ package final class RecordedState: @unchecked Sendable {  // used on the loop on
         guard line.time <= latest else { return }
         if case .other(let relayed) = line, case .alert(let alert) = relayed.line.body {
             let name = name(alert, relayed.line)
-            if alert.state != .resolved {
+            if !alert.state.isOver {
                 ended.remove(name)
             } else if ended.count < Self.mostEnded {
                 ended.insert(name)

@@ -13,7 +13,7 @@ package struct PastReading: Sendable {
         case time(Timestamp?, until: Timestamp?)
         /// The columns of a series, from all that the journal has when the reading begins.
         case columns(ColumnQuery)
-        /// The alerts that fire, as `kept` lines, in one step.
+        /// The alerts that are not ok, as `kept` lines, in one step.
         case alerts
     }
 
@@ -138,7 +138,7 @@ package struct PastReading: Sendable {
             phase = .columns(query, run: page.run.name)
             answered = time
             return .bytes(try greeting(page, first: last.addingSaturated(1), through: last, time))
-        case .alerts: return .last(try history.alerts(at: time))
+        case .alerts: return .last(try history.alerts())
         case .after(let sequence, let run):
             // Looks up the next line: the run may begin with it, and have no row id for the one before.
             guard let next = try history.rowID(of: sequence.addingSaturated(1), in: run) else { return .end(nil) }

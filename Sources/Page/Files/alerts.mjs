@@ -33,10 +33,9 @@ function testText({ limit, about, test }) {
 }
 
 /** The lines that show an alert: `lines 640 to 811`; null where no line does, or those of another run. */
-export function linesText({ agent, evidence: { run, from, to, worst = 0 } }, hello) {
+export function linesText({ agent, evidence: { run, from, to } }, hello) {
     if (to === 0 || (agent === null && run !== hello?.run)) return null
-    let text = from > 0 && from < to ? `lines ${from} to ${to}` : `line ${to}`
-    if (worst > 0 && worst !== to) text += `, worst ${worst}`
+    const text = from > 0 && from < to ? `lines ${from} to ${to}` : `line ${to}`
     return agent === null ? text : `${text} of ${agent}`
 }
 

@@ -633,7 +633,7 @@ class Alerts {
         const key = JSON.stringify([agent, condition, about])
         const known = this.#byKey.get(key)
         if (sequence > 0 && sequence < known?.sequence) return
-        if (state === "resolved") {
+        if (!firingStates.has(state)) {
             if (known !== undefined) this.#remove(known)
             return
         }
@@ -675,6 +675,9 @@ class Alerts {
         else this.#bySubject.delete(alert.subject)
     }
 }
+
+/** The states of an alert that fires. */
+const firingStates = new Set(["firing", "reminder", "clearing"])
 
 const isAgentName = name => /^[A-Za-z0-9_-]{1,63}$/.test(name)
 

@@ -32,6 +32,7 @@ function lineOf(m, text, isNested) {
 
 const ofConnection = new Set(["hello", "stats", "gap", "bye"])
 // The lines that a `kept` line may have in it.
+const alertStates = new Set(["pending", "ok", "firing", "reminder", "clearing", "resolved"])
 const recalled = new Set(["data", "latency", "memory", "progress", "alert", "rows"])
 const numbered = new Set(["latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost", "peer", "alert", "clock"])
 
@@ -42,7 +43,7 @@ function kindOf({ type, seq = null, series = null, rows = null, state }, isNeste
     if (type === "error" && seq === null) return "refusal"
     if (type === "window" && seq === null && !isNested) return "column"
     // A later version may have more states.
-    if (type === "alert" && !["firing", "reminder", "resolved"].includes(state)) return "unknown"
+    if (type === "alert" && !alertStates.has(state)) return "unknown"
     if (numbered.has(type)) return isNested && type === "window" && rows !== null ? "rows" : type
     // Whatever a later version has is no event.
     return typeof series === "string" ? "data" : "unknown"

@@ -193,10 +193,10 @@ extension Command {
                 [rows.follow, rows.reverse, rows.limit, rows.logTypes, rows.logSeries, rows.summary],
                 beside(rows.logAlerts, "it is a table of alerts, in the order in which they end"), options[\.logAlerts]
             ),
-            ([rows.same, rows.suggest], without(rows.against), options[\.against] == nil),
+            ([rows.suggest], without(rows.against), options[\.against] == nil),
             ([rows.perWeek], without(rows.suggest), options[\.suggest] == nil),
             (
-                [rows.same, rows.format, rows.alert],
+                [rows.format, rows.alert],
                 beside(rows.suggest, "it suggests a condition, and looks at none"),
                 options[\.suggest] != nil
             ),

@@ -485,10 +485,6 @@ package struct SettingTable: Sendable {
         option: .init(
             nil, .program, "with check: which alerts a recording would have had", argument: "FILE",
             effect: .with([.check])))
-    package let same = SettingKey(
-        "same", Types.flag, absent: false,
-        option: .init(
-            nil, .program, "with --against: status 1 if these are not the recorded ones", effect: .with([.check])))
     package let suggest = SettingKey(
         "suggest", Types.text("the series"),
         option: .init(

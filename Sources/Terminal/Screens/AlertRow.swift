@@ -88,8 +88,7 @@ struct AlertRow: Sendable, Equatable {
     static func lines(of alert: BoardAlert, run: String?) -> String? {
         let (from, to) = (alert.evidence.from, alert.evidence.to)
         guard to > 0, alert.agent != nil || alert.evidence.run == run else { return nil }
-        var text = from > 0 && from < to ? "lines \(from) to \(to)" : "line \(to)"
-        if let worst = alert.evidence.worst, worst > 0, worst != to { text += ", worst \(worst)" }
+        let text = from > 0 && from < to ? "lines \(from) to \(to)" : "line \(to)"
         return alert.agent.map { text + " of \($0)" } ?? text
     }
 

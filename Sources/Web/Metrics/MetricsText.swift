@@ -291,7 +291,7 @@ struct MetricsText {
         var states: [(count: AlertCount, state: StaticString, number: Int)] = []
         for count in counts {
             states.append((count, "firing", count.firing))
-            if let pending = count.pending { states.append((count, "pending", pending)) }
+            states.append((count, "pending", count.pending))
         }
         add(.alerts, of: .alerts, states, mayRepeat: true) { state, writer in
             if let agent = state.count.agent { writer.label("agent", agent) }

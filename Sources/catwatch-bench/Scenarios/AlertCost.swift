@@ -53,8 +53,9 @@ enum AlertCost: Scenario {
             let source = await store.register(SourceDescription(name: "fact"))
             _ = await store.register(SourceDescription(name: "other"))
             if !lines.isEmpty {
-                let book = AlertBook(try rules(lines), run: "bench", interval: .seconds(10), from: wall.now)
-                await store.setWatcher(book, from: 1)
+                let engine = AlertEngine(
+                    try rules(lines), run: "bench", window: .seconds(10), at: await store.moment)
+                await store.setObserver(engine)
             }
             let start = ThreadTime.now
             var batch = EventBatch()
@@ -78,7 +79,7 @@ enum AlertCost: Scenario {
         var (times, bytes): ([Double], [Double]) = ([], [])
         let old = try rules((0..<many).map { "c\($0): rooms/k\($0) > 5" })
         let new = try rules((0..<many).map { "c\($0): rooms/k\($0) > \($0 == 7 ? 6 : 5)" })
-        let time = Timestamp(seconds: 1_780_000_000)
+        let moment = Moment(wall: Timestamp(seconds: 1_780_000_000), now: LoopInstant(nanoseconds: 1_000_000_000))
         let lines = try (0..<many).map { number in
             try LineDecoder.decode(
                 Array(
@@ -87,16 +88,16 @@ enum AlertCost: Scenario {
         }
         for _ in 0..<runs {
             let before = ProcessSampler.memory()?.privateBytes ?? 0
-            var one = AlertBook(try rules(["rooms > 5"]), run: "bench", interval: .seconds(10), from: time)
-            for line in lines { one.apply(line) }
+            var one = AlertEngine(try rules(["rooms > 5"]), run: "bench", window: .seconds(10), at: moment)
+            for line in lines { one.apply(line, at: moment) }
             let after = ProcessSampler.memory()?.privateBytes ?? 0
             // Later books get memory that earlier ones gave back.
             if bytes.isEmpty { bytes.append(Double(after - before) / Double(many)) }
-            var book = AlertBook(old, run: "bench", interval: .seconds(10), from: time)
-            for line in lines { book.apply(line) }
+            var engine = AlertEngine(old, run: "bench", window: .seconds(10), at: moment)
+            for line in lines { engine.apply(line, at: moment) }
             let start = ThreadTime.now
-            var next = AlertBook(new, run: "bench", interval: .seconds(10), from: time)
-            next.replace(book, [], kept: [], at: time)
+            var next = AlertEngine(new, run: "bench", window: .seconds(10), at: moment)
+            next.replace(engine, at: moment)
             times.append(ThreadTime.now - start)
         }
         return (times, bytes)

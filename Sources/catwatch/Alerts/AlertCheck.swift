@@ -15,9 +15,9 @@ struct AlertCheck {
     /// Applies an alert line.
     mutating func apply(_ alert: Alert) {
         switch (alert.state, alert.reason) {
-        case (.firing, _): firing[alert.condition, default: [:]][alert.id] = alert.about
+        case (.firing, _), (.clearing, _): firing[alert.condition, default: [:]][alert.id] = alert.about
         // A source is not read any more once it has answered.
-        case (.reminder, _), (.resolved, .forgotten): break
+        case (.pending, _), (.ok, _), (.reminder, _), (.resolved, .forgotten): break
         case (.resolved, _): firing[alert.condition]?[alert.id] = nil
         }
     }

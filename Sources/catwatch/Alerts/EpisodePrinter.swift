@@ -14,7 +14,7 @@ struct EpisodePrinter {
     private let columns: [(name: String, width: Int)]
 
     private static let csvHead =
-        "condition,about,source,agent,id,severity,since,fired,resolved,down_s,reason,value,worst_value,run,from,to,worst"
+        "condition,about,source,agent,id,severity,since,fired,resolved,down_s,reason,value,worst_value,run,from,to"
 
     /// - Parameter names: the alerts that there may be; empty if they are not known.
     init(_ format: LogFormat, isTerminal: Bool, names: [String] = []) {
@@ -90,7 +90,7 @@ struct EpisodePrinter {
             episode.ended?.text ?? "", LogCSV.number(alert.down?.seconds), alert.reason?.rawValue ?? "",
             episode.value == nil ? LogCSV.text(episode.text ?? "") : LogCSV.number(episode.value),
             LogCSV.number(alert.worst),
-            LogCSV.text(evidence.run), "\(evidence.from)", "\(evidence.to)", evidence.worst.map { "\($0)" } ?? "",
+            LogCSV.text(evidence.run), "\(evidence.from)", "\(evidence.to)",
         ]
         return cells.joined(separator: ",")
     }

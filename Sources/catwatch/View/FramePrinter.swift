@@ -80,7 +80,6 @@ actor FramePrinter {
             switch rhythm {
             case .once(let form, let patience):
                 try await settled.wait(until: loop.clock.now.advanced(by: patience))
-                try await store.waitForAlerts()
                 switch form {
                 case .text: try await printFrame(end: alertLines())
                 case .html: try await printPage()

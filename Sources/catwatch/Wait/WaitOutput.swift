@@ -43,18 +43,21 @@ actor WaitOutput {
     private let columns: (@Sendable () -> Int)?
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private var board: ConditionBoard
+    private var evaluator: ConditionEvaluator
     /// The number of conditions to wait for; those of `--fail` come behind them.
     private let wanted: Int
     private let begun: LoopInstant
     private var ended: LoopInstant?
-    /// The feed's time at one time of the loop. From there on the loop's clock counts, which neither steps nor sleeps.
-    private var base: (time: Timestamp, at: LoopInstant)
+    /// The feed's time when the agent was last there. From there on the loop's clock counts, which neither steps nor sleeps.
+    private var base: (moment: Moment, at: LoopInstant)
+    /// The time of lines that were there before.
+    private var recorded = RecordedTime()
+    private var lastTime: Timestamp?
+    /// The number of answers, of errors and of events, and the message of the newest error.
+    private var (answers, errors, events) = (0, 0, 0)
+    private var newestError: String?
     /// Whether lines come as they are written.
     private var isLive: Bool
-    /// The agents of a fleet whose older lines have come, and those of which they come.
-    private var agents: [String: NewLines] = [:]
-    private var seen: Set<String> = []
     /// The feed's run; nil before it begins.
     private var run: String?
     private var isConnected = true
@@ -69,14 +72,8 @@ actor WaitOutput {
     private let news: Wakeup
 
     private static let statusPause = Duration.milliseconds(500)
-    /// How long the lines of an agent count as old that come by a broker, which does not say which are.
+    /// How long the lines of a fleet count as old.
     private static let backlog = Duration.seconds(2)
-
-    /// The lines of an agent that are new.
-    private enum NewLines {
-        case since(number: Int)
-        case after(LoopInstant)
-    }
 
     init(
         _ options: Options, _ origin: Origin, store: EventStore, notices: Notices, in platform: Platform
@@ -91,15 +88,14 @@ actor WaitOutput {
         since = options[\.since]?.time(now: platform.machineWall.now) { LocalTime.offset(at: $0) }
         let (start, time) = (platform.loop.clock.now, platform.wall.now)
         begun = start
-        base = (time, start)
+        let moment = Moment(wall: time, now: start)
+        base = (moment, start)
         statusDue = start.advanced(by: Self.statusPause)
         wanted = options[\.waitFor].count
-        let isLive = origin == .sources || origin == .fleet
-        self.isLive = isLive
-        board = ConditionBoard(
-            options[\.waitFor] + options[\.waitFail], from: isLive ? time : nil,
-            isJudging: isLive || origin == .recording && options[\.since] == nil,
-            isByLines: origin == .sources || origin == .recording || options[\.since] != nil)
+        isLive = origin == .sources
+        evaluator = ConditionEvaluator(
+            options[\.waitFor] + options[\.waitFail], at: moment,
+            isEvaluating: origin == .sources || origin == .recording && options[\.since] == nil, limitsChanges: false)
         news = Wakeup(loop: loop)
     }
 
@@ -176,7 +172,6 @@ actor WaitOutput {
         try await apply(piece.withUnsafeBytes { Array($0) })
         guard case .end = delivery, outcome == nil else { return }
         if !isLive, isCaughtUp { goLive() }
-        board.finish()
         judge()
         if outcome == nil { decide(.ended) }
     }
@@ -191,135 +186,122 @@ actor WaitOutput {
             try await loop.sleep(for: .zero)
             slice.restart()
         }
+        guard outcome == nil else { return }
+        evaluator.settle(at: now)
+        judge(among: bytes[...])
     }
 
     private func apply(_ bytes: Bytes) {
         guard let line = try? LineDecoder.decode(bytes) else { return }
+        var clock: ClockChange?
         switch line.body {
         case .hello(let hello):
             if !isLive { past = hello.nextSeq - 1 }
-            if hello.run != run { lastSequence = 0 }
+            if hello.run != run {
+                lastSequence = 0
+                recorded.beginRun()
+            }
             run = hello.run
         case .gap(let gap): lastSequence = gap.to
-        default: lastSequence = line.seq ?? lastSequence
+        case .latency: answers += 1
+        case .data: events += 1
+        case .error(let failure):
+            errors += 1
+            newestError = failure.message
+        case .clock(let change) where line.agent == nil: clock = change
+        default: break
         }
-        let time = time(of: line)
-        if !isLive, let since, line.seq != nil, line.time >= since {
-            if let time { board.advance(to: time) }
-            board.judge()
+        guard line.seq != nil else {
+            if case .kept(let kept) = line.body { return recall(kept.line) }
+            return evaluator.apply(line, at: now)
         }
-        sortOut(line)
-        if let time { pass(to: time) }
-        guard outcome == nil else { return }
-        board.apply(line, at: time)
-        judge(line.seq == nil ? nil : bytes)
-    }
-
-    /// Lets the board judge the lines of an agent of a fleet once they are new.
-    private func sortOut(_ line: Line) {
-        var (line, isOwn) = (line, line.isForwarded)
-        if case .kept(let kept) = line.body { (line, isOwn) = (kept.line, kept.line.agent != nil) }
-        guard origin == .fleet, isOwn, let agent = line.agent else { return }
-        let isSince = since.map { line.seq != nil && line.time >= $0 } ?? false
-        board.setPast(!isSince && !areNew(linesFrom: line.seq ?? 0, of: agent), of: agent)
-    }
-
-    /// Whether the lines of an agent of a fleet are new from this number on.
-    private func areNew(linesFrom number: Int, of agent: String) -> Bool {
-        switch agents[agent] {
-        case .since(let first): return number >= first
-        case .after(let time): return loop.clock.now >= time
-        case nil:
-            switch store.assumeIsolated({ $0.isReplayed(agent: agent) }) {
-            case true?:
-                // All that is in the log by now came with the replay.
-                let first = store.assumeIsolated { $0.nextSequence }
-                agents[agent] = .since(number: first)
-            case false?: break
-            case nil: agents[agent] = .after(loop.clock.now.advanced(by: Self.backlog))
+        lastSequence = line.seq ?? lastSequence
+        if !isLive {
+            if origin == .recording, lastTime.map({ $0 != line.time }) ?? false {
+                evaluator.settle(at: now)
+                judge()
             }
-            seen.insert(agent)
-            return false
+            lastTime = line.time
+            pass(to: recorded.advance(to: line.time, clock))
+            base = (recorded.moment ?? base.moment, loop.clock.now)
+            if let since, line.time >= since, !evaluator.isEvaluating { evaluator.evaluateAll(at: now) }
+        } else {
+            pass(to: now)
         }
+        guard outcome == nil else { return }
+        evaluator.apply(line, at: now)
+        judge(among: bytes)
     }
 
-    /// Judges the agents whose older lines have all come.
-    private func judgeAgents() {
-        for agent in seen where areNew(linesFrom: lastSequence + 1, of: agent) {
-            seen.remove(agent)
-            board.setPast(false, of: agent)
-        }
+    /// Reads the newest line of a series that was there before.
+    private func recall(_ line: Line) {
+        guard !isLive else { return }
+        evaluator.apply(line, at: now)
     }
 
     /// Lets time pass, and looks at the states at each moment when one of them changes.
-    private func pass(to time: Timestamp) {
-        while outcome == nil, let due = board.nextDeadline, due <= time {
-            board.advance(to: due)
+    private func pass(to moment: Moment) {
+        while outcome == nil, evaluator.isEvaluating, let due = evaluator.nextDue, due <= moment.now {
+            evaluator.tick(at: Moment(wall: moment.wall - due.duration(to: moment.now), now: due))
             judge()
         }
-        if outcome == nil { board.advance(to: time) }
-    }
-
-    /// The time at which a line counts; nil if it says nothing of that.
-    private func time(of line: Line) -> Timestamp? {
-        if isLive { return now }
-        let written: Timestamp
-        if case .kept(let kept) = line.body {
-            written = kept.line.time
-        } else if line.seq != nil {
-            written = line.time
-        } else {
-            return nil
-        }
-        return origin == .recording ? written : min(written, now)
     }
 
     /// The feed's time now.
-    private var now: Timestamp { isConnected ? base.time + base.at.duration(to: loop.clock.now) : base.time }
+    private var now: Moment {
+        guard isConnected, isLive else { return base.moment }
+        let passed = base.at.duration(to: loop.clock.now)
+        return Moment(wall: base.moment.wall + passed, now: base.moment.now.advanced(by: passed))
+    }
 
     /// There is nothing more to read for now.
     private func rest() {
         if !isLive, isCaughtUp { goLive() }
-        judgeAgents()
         if isLive, isConnected { pass(to: now) }
         judge()
     }
 
     private func goLive() {
-        isLive = true
         // From now on by the clock of the agent, which may be another than ours.
-        base = (store.assumeIsolated { $0.feedTime }, loop.clock.now)
-        pass(to: now)
-        board.judge()
-        board.takeStatus()
+        let time = recorded.moment ?? Moment(wall: store.assumeIsolated { $0.feedTime }, now: base.moment.now)
+        base = (time, loop.clock.now)
+        isLive = true
+        evaluator.evaluateAll(at: now)
     }
 
     /// Whether everything that was there in the beginning is read.
     private var isCaughtUp: Bool {
-        origin == .agent && run != nil && lastSequence >= past && store.assumeIsolated { $0.areAgentsReplayed }
+        guard store.assumeIsolated({ $0.areAgentsReplayed }) else { return false }
+        return switch origin {
+        case .agent: run != nil && lastSequence >= past
+        case .fleet: loop.clock.now >= begun.advanced(by: Self.backlog)
+        case .sources, .recording: false
+        }
     }
 
     /// Decides if it is time to.
     ///
-    /// - Parameter line: the line that has just come.
-    private func judge(_ line: Bytes? = nil) {
-        guard outcome == nil, board.isJudging else { return }
-        let numbers = board.conditions.indices
-        if numbers.dropFirst(wanted).contains(where: { board.isMet($0) }) {
+    /// - Parameter lines: the lines that have just come.
+    private func judge(among lines: Bytes = []) {
+        guard outcome == nil, evaluator.isEvaluating else { return }
+        let numbers = evaluator.conditions.indices
+        if numbers.dropFirst(wanted).contains(where: { evaluator.isMet($0) }) {
             decide(.failed)
         } else if isAny
-            ? numbers.prefix(wanted).contains(where: { board.isMet($0) })
-            : numbers.prefix(wanted).allSatisfy({ board.isMet($0) })
+            ? numbers.prefix(wanted).contains(where: { evaluator.isMet($0) })
+            : numbers.prefix(wanted).allSatisfy({ evaluator.isMet($0) })
         {
             decide(.met)
         } else {
             return
         }
-        // A set is decided by the line that ends an answer, which says nothing itself.
-        if let line, let number = deciding.first, let finding = board.finding(of: number),
-            let decoded = try? LineDecoder.decode(line), finding.isAbout(decoded)
-        {
+        guard let number = deciding.first, let finding = evaluator.finding(of: number) else { return }
+        for line in lines.split(separator: UInt8(ascii: "\n")).reversed() {
+            guard let decoded = try? LineDecoder.decode(line), decoded.seq != nil, finding.isAbout(decoded) else {
+                continue
+            }
             decisive = Array(line)
+            if decoded.seq == finding.sequence { return }
         }
     }
 
@@ -330,18 +312,16 @@ actor WaitOutput {
 
     /// The loop's time when something may change without a line.
     private var nextDeadline: LoopInstant? {
-        var next: LoopInstant?
-        for agent in seen { if case .after(let time) = agents[agent] { next = min(next ?? time, time) } }
-        guard isLive, isConnected, let deadline = board.nextDeadline else { return next }
-        let due = loop.clock.now.advanced(by: max(.zero, deadline - now))
-        return min(next ?? due, due)
+        if !isLive, origin == .fleet { return begun.advanced(by: Self.backlog) }
+        guard isLive, isConnected, let due = evaluator.nextDue else { return nil }
+        return loop.clock.now.advanced(by: max(.zero, now.now.duration(to: due)))
     }
 
     // MARK: Words
 
     /// The newest line of the series, source or agent that decided it.
     private var newestLine: [UInt8]? {
-        guard let number = deciding.first, let finding = board.finding(of: number) else { return nil }
+        guard let number = deciding.first, let finding = evaluator.finding(of: number) else { return nil }
         var newest: [UInt8]?
         for piece in store.assumeIsolated({ $0.newestOfEach }) ?? [] {
             piece.withUnsafeBytes { bytes in
@@ -358,25 +338,27 @@ actor WaitOutput {
 
     /// The conditions to speak of: those that decided, or the first one that is not met.
     private var deciding: [Int] {
-        let numbers = board.conditions.indices
-        let met = numbers.filter { board.isMet($0) }
+        let numbers = evaluator.conditions.indices
+        let met = numbers.filter { evaluator.isMet($0) }
         switch outcome {
         case .failed: return met.filter { $0 >= wanted }
         case .met: return met.filter { $0 < wanted }
-        default: return numbers.prefix(wanted).first { !board.isMet($0) }.map { [$0] } ?? []
+        default: return numbers.prefix(wanted).first { !evaluator.isMet($0) }.map { [$0] } ?? []
         }
     }
 
     /// The measurements of the conditions that matter.
     private var state: String {
         let findings = deciding.prefix(3).map { number in
-            guard let finding = board.finding(of: number) else {
-                return "'\(Sanitizer.visible(board.conditions[number].text, limit: 80))': nothing like that came yet"
+            guard let finding = evaluator.finding(of: number) else {
+                return
+                    "'\(Sanitizer.visible(evaluator.conditions[number].text, limit: 80))': nothing like that came yet"
             }
             let name = Sanitizer.visible(finding.name, limit: 80)
             guard outcome == .met || outcome == .failed else {
                 let age =
-                    origin == .recording ? "" : finding.time.map { ", \(Self.seconds(now - $0)) ago" } ?? ""
+                    origin == .recording
+                    ? "" : finding.time.map { ", \(Self.seconds($0.duration(to: now.now))) ago" } ?? ""
                 return "\(name) \(finding.text)\(age)"
             }
             return "\(name) \(finding.text)\(finding.sequence > 0 ? " (line \(finding.sequence))" : "")"
@@ -386,13 +368,13 @@ actor WaitOutput {
 
     private var counts: String {
         func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
-        if board.answers == 0, board.events == 0, board.errors > 0 {
-            let last = Sanitizer.visible(board.newestError ?? "", limit: 200)
-            return "never answered; \(board.errors == 1 ? "1 try" : "\(board.errors) tries"), last: \(last)"
+        if answers == 0, events == 0, errors > 0 {
+            let last = Sanitizer.visible(newestError ?? "", limit: 200)
+            return "never answered; \(errors == 1 ? "1 try" : "\(errors) tries"), last: \(last)"
         }
-        let came = board.answers > 0 ? counted(board.answers, "answer") : counted(board.events, "event")
+        let came = answers > 0 ? counted(answers, "answer") : counted(events, "event")
         let away = isConnected ? "" : "; the agent is away"
-        return "\(state)\(away); \(came)" + (board.errors > 0 ? ", \(counted(board.errors, "error"))" : "")
+        return "\(state)\(away); \(came)" + (errors > 0 ? ", \(counted(errors, "error"))" : "")
     }
 
     /// The sentence for stderr; nil when nothing is to be said.

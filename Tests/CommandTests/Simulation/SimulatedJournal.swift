@@ -284,7 +284,7 @@ final class SimulatedJournal: @unchecked Sendable {  // touched on one loop only
             try enter().page(query, behind: rowID, bytes: bytes)
         }
 
-        func alerts(at time: Timestamp) throws(JournalFault) -> [UInt8] { try enter().alerts(at: time) }
+        func alerts() throws(JournalFault) -> [UInt8] { try enter().alerts() }
 
         func columns(_ query: ColumnQuery) throws(JournalFault) -> ColumnPage { try enter().columns(query) }
     }

@@ -169,9 +169,7 @@ extension BoardAlert {
                 .array([.string($0.comparison.rawValue), .number($0.value)] + ($0.upper.map { [.number($0)] } ?? []))
             } ?? .null
         members["note"] = .optional(note)
-        members["evidence"] = .array([
-            .string(evidence.run), .int(evidence.from), .int(evidence.to), .optional(evidence.worst),
-        ])
+        members["evidence"] = .array([.string(evidence.run), .int(evidence.from), .int(evidence.to)])
         if isDoubtful { members["doubtful"] = .bool(true) }
         return .object(members)
     }

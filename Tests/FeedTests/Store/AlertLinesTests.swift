@@ -27,10 +27,10 @@ import Testing
         (resolved.severity, resolved.note, resolved.down) = ("critical", Self.hostile, .microseconds(1_234_567))
         resolved.reason = .forgotten
         resolved.limit = Alert.Limit(.outside, -1.25e-300, 1e300)
-        resolved.evidence = Alert.Evidence(run: "r1", from: 0, to: .max, worst: .max)
+        resolved.evidence = Alert.Evidence(run: "r1", from: 0, to: .max)
         var number = Self.alert(.reminder)
         number.value = -1.7976931348623157e308
-        for alert in [resolved, number, Self.alert()] {
+        for alert in [resolved, number] + Alert.State.allCases.map({ Self.alert($0) }) {
             let bytes = try #require(
                 GuardedMemory.bytes(atMost: LineEncoder.most("rooms".utf8.count, alert.textBytes)) {
                     var encoder = LineEncoder()
@@ -152,8 +152,11 @@ import Testing
         stage.publish(.alert(Self.alert(.resolved, about: "rooms/bath", condition: "one")))
         stage.publish(Self.datum("kitchen", 1), after: 500)
         #expect(Set(stage.kept()) == ["one of rooms/kitchen", "rooms/kitchen"])
-        stage.publish(.alert(Self.alert(condition: "two")))
-        #expect(Set(stage.kept()).contains("two of rooms/kitchen"))
+        stage.publish(.alert(Self.alert(.pending, condition: "two")), .alert(Self.alert(.clearing, condition: "one")))
+        #expect(Set(stage.kept()) == ["one of rooms/kitchen", "rooms/kitchen", "two of rooms/kitchen"])
+        #expect(stage.state.tables.series.firing.count == 1)
+        stage.publish(.alert(Self.alert(.ok, condition: "two")))
+        #expect(!stage.kept().contains("two of rooms/kitchen"))
     }
 
     @Test func aCompleteAnswerDoesNotEndAnAlert() {
@@ -212,54 +215,6 @@ import Testing
         #expect(firing > 100 && firing <= hub.stage.state.limits.memberSeries + 1)
     }
 
-    /// Fires for each value above 5, and when more time passes than there was.
-    private struct Watcher: LineWatcher {
-        var alerts: [(source: String, alert: Alert)] = []
-        /// When it began; nil if time does not matter. By how much the clock was set since, as lines tell.
-        var start: Timestamp?
-        var ahead = Duration.zero
-        /// How many the end of a source decides.
-        var count = 1
-        let conditions = ["hot", "idle"]
-        let calm: (low: Double, high: Double)? = nil
-        let nextDeadline: Timestamp? = nil
-        let refused = 0
-
-        func pendingCount(_ condition: Int) -> Int { 0 }
-        func isAbout(source: String) -> Bool { true }
-        func describe(_ status: SourceStatus) {}
-        mutating func retire(source: String) {
-            for number in 1..<count { alerts.append((source, AlertLinesTests.alert(about: "\(number)"))) }
-
-            alerts.append((source, AlertLinesTests.alert(.resolved, about: source)))
-        }
-        func miss(_ numbers: ClosedRange<Int>) {}
-        func remind() {}
-        mutating func advance(to wall: Timestamp) {
-            guard let start, wall - ahead > start + .seconds(60) else { return }
-            alerts.append(("time", AlertLinesTests.alert(about: "time")))
-        }
-        mutating func apply(_ line: Line, newest: Timestamp?) {
-            if case .clock(let change) = line.body { ahead += change.step + change.slept }
-            guard case .data(let data) = line.body, data.value ?? 0 > 5 else { return }
-            alerts.append((line.source ?? "", AlertLinesTests.alert(about: data.series)))
-        }
-        var hasAlerts: Bool { !alerts.isEmpty }
-        mutating func nextAlert() -> (source: String, alert: Alert)? { alerts.isEmpty ? nil : alerts.removeFirst() }
-    }
-
-    @Test func anAlertOfTheFleetIsNoLineOfTheAgent() throws {
-        var hub = try Hub()
-        hub.stage.state.setWatcher(Watcher(), from: 1, at: hub.stage.moment)
-        hub.publish([Self.datum("x", 7), Self.datum("y", 1), Self.datum("z", 8)])
-        let lines = try (1..<hub.stage.state.log.nextSequence).map { number in
-            try LineDecoder.decode(hub.stage.state.log.line(number)?[...] ?? [])
-        }
-        #expect(lines.map(\.type) == ["q", "alert", "q", "q", "alert"])
-        #expect(lines.map(\.agent) == ["web1", nil, "web1", "web1", nil])
-        #expect(lines.allSatisfy { $0.source == "web1.q" })
-    }
-
     @Test func anAttachedCatwatchKeepsThemToo() throws {
         var stage = Stage()
         var relay = FeedState(isRelay: true)
@@ -279,17 +234,6 @@ import Testing
         #expect(String(decoding: lines, as: UTF8.self).contains(#""condition":"one""#))
     }
 
-    @Test func whatTheEndOfASourceDecidesIsToldAtOnce() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness(on: loop)
-            await harness.store.setWatcher(Watcher(), from: 1)
-            await harness.publish()
-            await harness.store.retire(named: "fact")
-            try await loop.sleep(for: .milliseconds(1))
-            #expect(await harness.store.nextSequence == 3)
-        }
-    }
-
     // MARK: The clock
 
     private final class Machine: WallClock, @unchecked Sendable {  // used on one loop only
@@ -301,33 +245,6 @@ import Testing
 
         var now: Timestamp {
             AlertLinesTests.time + .nanoseconds(loop.clock.now.nanoseconds) + ahead + slept
-        }
-    }
-
-    @Test func noTimePassesForAlertsWhenTheClockIsSet() async throws {
-        try await withLoop(virtual: true) { loop in
-            let machine = Machine(on: loop)
-            let store = EventStore(
-                on: loop, wall: machine, identity: AgentIdentity(run: "r1", version: "1", started: machine.now))
-            await store.setWatcher(Watcher(start: machine.now), from: 1)
-            // Each of these lets time pass for alerts.
-            machine.ahead += .seconds(3_600)
-            let source = await store.register(SourceDescription(name: "a"))
-            machine.ahead += .seconds(3_600)
-            await store.publish([Self.event(.data(Datum(value: 1)), of: source, at: machine.now)])
-            machine.ahead += .seconds(3_600)
-            let watcher = try #require(await store.takeWatcher() as? Watcher)
-            await store.setWatcher(watcher, from: await store.nextSequence)
-            machine.ahead += .seconds(3_600)
-            // What the end of the source decides is an alert, and no time.
-            await store.retire(named: "a")
-            try await loop.sleep(for: .milliseconds(1))
-            var text = ""
-            for case .lines(let span) in await store.newest(bytes: 1 << 20) ?? [] {
-                text += span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-            }
-            #expect(text.split(separator: "\n").count { $0.contains("\"clock\"") } == 4)
-            #expect(!text.contains("\"about\":\"time\""))
         }
     }
 

@@ -11,18 +11,22 @@ enum ConditionTarget: FuzzTarget {
             let condition = try Condition(text)
             precondition((try? Condition(condition.text)) == condition, "it is read differently")
             var time = Timestamp(seconds: 1_780_000_000)
-            var board = ConditionBoard(
-                [condition], from: choice & 1 == 0 ? time : nil, isJudging: choice & 2 == 0)
+            func moment(_ time: Timestamp) -> Moment {
+                Moment(
+                    wall: time, now: LoopInstant(nanoseconds: (time - Timestamp(seconds: 1_700_000_000)).nanoseconds))
+            }
+            var evaluator = ConditionEvaluator(
+                [condition], at: moment(time), isEvaluating: choice & 2 == 0, limitsChanges: choice & 1 == 0)
             for bytes in lines {
                 guard let line = try? LineDecoder.decode(bytes) else { continue }
                 time = time + .milliseconds(choice * 100)
-                board.apply(line, at: choice & 4 == 0 ? time : max(time, line.time))
-                if choice & 8 == 0 { board.setPast(choice & 16 == 0, of: line.agent ?? "a") }
+                evaluator.apply(line, at: moment(time))
+                if choice & 4 == 0 { evaluator.settle(at: moment(time)) }
+                if choice & 8 == 0 { evaluator.tick(at: moment(time)) }
             }
-            board.judge()
-            board.advance(to: time + .seconds(100))
-            board.finish()
-            precondition(board.finding(of: 0) != nil || !board.isMet(0), "it is met by nothing")
+            evaluator.evaluateAll(at: moment(time))
+            evaluator.tick(at: moment(time + .seconds(100)))
+            precondition(evaluator.finding(of: 0) != nil || !evaluator.isMet(0), "it is met by nothing")
         } catch {
             precondition(
                 1...error.line.unicodeScalars.count + 1 ~= error.column, "the mistake is not in the line")

@@ -240,8 +240,8 @@ import Testing
                 let condition = try Condition(line)
                 return AlertRule(name: condition.name, conditions: [condition], severity: nil, note: nil, reminder: nil)
             }
-            let book = AlertBook(rules, run: "r1", interval: .seconds(10), from: MetricsStage.start)
-            await stage.store.setWatcher(book, from: 1)
+            let moment = await stage.store.moment
+            await stage.store.setObserver(AlertEngine(rules, run: "r1", window: .seconds(10), at: moment))
             func conditions() throws -> [String] {
                 try stage.scrape().family("catwatch_alerts").filter { $0.contains("firing") }
                     .map { $0.replacing(",state=\"firing\"", with: "") }
@@ -265,10 +265,9 @@ import Testing
             #expect(try stage.scrape().family("catwatch_alert_start_time_seconds").count == 2)
 
             // A reload removes one that fired.
-            var next = AlertBook(Array(rules[1...]), run: "r1", interval: .seconds(10), from: nil)
-            let old = try #require(await stage.store.takeWatcher() as? AlertBook)
-            next.replace(old, await stage.store.sourceStates, kept: [], at: stage.store.wallTime)
-            await stage.store.setWatcher(next, from: await stage.store.nextSequence)
+            var next = AlertEngine(Array(rules[1...]), run: "r1", window: .seconds(10), at: moment)
+            next.replace(try #require(await stage.store.takeObserver() as? AlertEngine), at: moment)
+            await stage.store.setObserver(next)
             #expect(try conditions() == ["\(names[1]) 1", "\(names[2]) 0"])
         }
     }

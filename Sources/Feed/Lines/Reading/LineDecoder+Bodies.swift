@@ -67,9 +67,7 @@ extension Alert {
     /// Nil for a state that this version does not know.
     init?(_ members: borrowing LineMembers) throws(LineFault) {
         let evidence = try members.objectIfAny(.evidence) { evidence throws(LineFault) in
-            Evidence(
-                run: try evidence.string(.run), from: try evidence.int(.from), to: try evidence.int(.to),
-                worst: try evidence.intIfAny(.worst))
+            Evidence(run: try evidence.string(.run), from: try evidence.int(.from), to: try evidence.int(.to))
         }
         guard let evidence else { throw members.wrong(.evidence, "an object") }
         guard let state = State(rawValue: try members.string(.state)) else { return nil }

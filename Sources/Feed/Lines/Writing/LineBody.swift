@@ -123,7 +123,6 @@ extension LineWriter {
             $0.string("run", evidence.run)
             $0.integer("from", evidence.from)
             $0.integer("to", evidence.to)
-            $0.integer("worst", evidence.worst)
         }
     }
 }

@@ -1,7 +1,7 @@
 internal import Feed
 
 /// What conditions are about, by name: which of them a source or a series may concern is asked for each that is new.
-struct ConditionSubjects: Sendable {
+struct SubjectIndex: Sendable {
     private let conditions: [Condition]
     /// The conditions about each series or source that is named, and the sources of these.
     private let byName: [Board.Name: [Int]]
