@@ -342,6 +342,7 @@ actor Agent {
         // First, as the log does not have the lines of this run for long.
         try await restoreAlerts()
         try await restoreState()
+        await store.observeRestored()
         await view?.setRestored()
     }
 

@@ -668,13 +668,6 @@ package actor EventStore {
     /// relayed its kept lines.
     package var areAgentsReplayed: Bool { state.fleet.isReplayed && state.remote?.hasSentKept ?? true }
 
-    /// Whether an agent of a fleet has sent the lines that were there when it greeted; nil where that cannot be known, because
-    /// its lines come by a broker.
-    package func isReplayed(agent name: String) -> Bool? {
-        guard let id = state.fleet[name], state.fleet[id].state.link.isOwn else { return nil }
-        return state.fleet[id].isReplayed
-    }
-
     /// Whether there was an event, also before this process began to relay.
     package var hasEvents: Bool { state.counts.data > 0 || state.tables.hasEvents }
 
@@ -1145,6 +1138,9 @@ package actor EventStore {
         }
         if isNews { readers.wakes.callAll() }
     }
+
+    /// Shows the observer the series that were restored.
+    package func observeRestored() { state.observeSeries(at: moment) }
 
     /// Has series be known, so that the next complete answer of their sources says which of them are gone.
     package func expect(_ series: [(source: String, name: String)]) {

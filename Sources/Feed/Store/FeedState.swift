@@ -337,16 +337,23 @@ package struct FeedState: ~Copyable, Sendable {
     mutating func setObserver(_ new: any FeedObserver, readsLog: Bool = false, at moment: Moment) {
         (observer, observed, changedSources) = (new, [], [])
         for status in tables.statuses { observer?.describe(status, at: moment) }
-        for index in tables.series.indices where tables.series[index].source >= 0 && !tables.series.isGone(index) {
-            let kind = tables.series[index].kind
-            if kind == .data || kind == .text { _ = observe(index, moment) }
-        }
+        observeSeries(at: moment)
         let lines = readsLog ? tables.log.firstSequence..<tables.log.nextSequence : 0..<0
         for number in lines {
             guard let line = tables.log.line(number).flatMap({ try? LineDecoder.decode($0[...]) }) else { continue }
             observer?.apply(line, at: moment)
         }
         settle(moment)
+    }
+
+    /// Shows the observer the series that it does not know.
+    mutating func observeSeries(at moment: Moment) {
+        guard observer != nil else { return }
+        for index in tables.series.indices where tables.series[index].source >= 0 && !tables.series.isGone(index) {
+            let isKnown = index < observed.count && observed[index] != nil
+            let kind = tables.series[index].kind
+            if !isKnown, kind == .data || kind == .text { _ = observe(index, moment) }
+        }
     }
 
     /// Removes the observer.

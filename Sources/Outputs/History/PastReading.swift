@@ -39,10 +39,6 @@ package struct PastReading: Sendable {
     private let start: Start
     private let filter: LineFilter?
     private let form: ReaderForm
-    /// Whether `stats` lines stand among the lines, from where they hold.
-    private let includesStats: Bool
-    /// The newest of these.
-    private var newestStats: [UInt8]?
     /// The most bytes of lines, approximately: the newest are delivered.
     private let most: Int
     private var phase = Phase.beginning
@@ -90,10 +86,9 @@ package struct PastReading: Sendable {
 
     package init(
         from start: Start, _ filter: LineFilter?, as form: ReaderForm, atMost most: Int = .max,
-        through known: Int? = nil, includesStats: Bool = false
+        through known: Int? = nil
     ) {
         (self.start, self.filter, self.form, self.most, self.known) = (start, filter, form, most, known)
-        self.includesStats = includesStats
         if case .after(let sequence, let run) = start { next = LineID(run, sequence.addingSaturated(1)) }
     }
 
@@ -226,8 +221,7 @@ package struct PastReading: Sendable {
         // Behind it, a `gap` may report missing lines up to an existing one.
         let isBehind = low.flatMap { low in high.map { low >= $0 } } ?? false
         if isBehind, overBytes >= Self.pageBytes { return .end(nil) }
-        var query = JournalQuery()
-        query.includesStats = includesStats
+        let query = JournalQuery()
         guard let page = try history.page(query, behind: low, bytes: Self.pageBytes) else { return .end(nil) }
         if let low, page.last <= low { throw Self.circle }
         if isBehind, page.run.number != runNumber {
@@ -251,10 +245,6 @@ package struct PastReading: Sendable {
             }
             runNumber = page.run.number
             try bytes += greeting(page, first: first, through: last(page, history), time)
-            newestStats = page.stats
-        } else if includesStats, let stats = page.stats {
-            // They may hold from the page's first line on.
-            addStats(stats, to: &bytes)
         }
         let id = EventFraming.idField(page.run.name)
         isCut = false
@@ -266,11 +256,6 @@ package struct PastReading: Sendable {
     }
 
     /// Adds a run's `stats` line, unless it is that of before.
-    private mutating func addStats(_ line: [UInt8], to bytes: inout [UInt8]) {
-        guard line != newestStats else { return }
-        newestStats = line
-        bytes += framed(line)
-    }
 
     /// Moves behind a page.
     private mutating func pass(_ page: JournalPage) {
@@ -330,8 +315,6 @@ package struct PastReading: Sendable {
         guard let sequence = LineHead(line)?.sequence else {
             if let gap = Line.Gap(Bytes(line)) {
                 addGap(through: gap.to, time, to: &bytes)
-            } else if includesStats, case .stats? = try? LineDecoder.decode(Bytes(line)).body {
-                addStats(Array(line) + [0x0A], to: &bytes)
             }
             return
         }

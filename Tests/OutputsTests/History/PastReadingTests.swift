@@ -483,35 +483,6 @@ import Testing
         #expect(told.isFleet == isFleet)
     }
 
-    /// Wherever a page begins, for those who ask for them.
-    @Test func statsStandWhereTheyHold() throws {
-        func stats(_ asOf: Int) -> [UInt8] {
-            ControlLine.stats(time: FeedStage.start, asOf: asOf, endpoints: [], sources: [])
-        }
-        let history = MemoryHistory()
-        history.begin("A", stats: stats(0))
-        history.add(1...4_000)
-        for asOf in stride(from: 7, to: 4_000, by: 7) { history.tell(stats(asOf), from: asOf + 1) }
-        for includesStats in [false, true] {
-            var reading = PastReading(
-                from: .time(nil, until: nil), nil, as: .lines, includesStats: includesStats)
-            var (told, newest, count) = (0, -1, 0)
-            while case .bytes(let bytes) = reading.advance(history, at: Self.time) {
-                for line in bytes.split(separator: 0x0A) {
-                    let line = try LineDecoder.decode(line)
-                    if case .stats(let stats) = line.body {
-                        told += 1
-                        newest = stats.asOf
-                    } else if let number = line.seq {
-                        count += 1
-                        if includesStats { #expect(newest == (number - 1) / 7 * 7) }
-                    }
-                }
-            }
-            #expect(count == 4_000 && told == (includesStats ? 572 : 1))
-        }
-    }
-
     @Test func saysWhatIsMissingWhenTheJournalFails() throws {
         let history = Self.three()
         var reading = PastReading(from: .after(8, run: "A"), nil, as: .lines)
