@@ -20,6 +20,11 @@ package struct Condition: Sendable, Equatable {
     let end: End?
     /// The tests, then that behind `until`.
     let allTests: [ConditionTest]
+    /// How long the test behind `until` must hold; nil without one.
+    let endHold: Duration?
+    /// The first test with a limit to numbers, and the sign of values beyond it; nil without one.
+    let limitTest: Int?
+    let limitSign: Double
 
     init(
         text: String, name: String, body: String, subject: Subject, tests: [ConditionTest], hold: Duration, end: End?
@@ -27,6 +32,12 @@ package struct Condition: Sendable, Equatable {
         (self.text, self.name, self.body, self.subject) = (text, name, body, subject)
         (self.tests, self.hold, self.end) = (tests, hold, end)
         allTests = tests + (end.map { [$0.test] } ?? [])
+        endHold = end?.hold
+        let limit = tests.enumerated().lazy.compactMap { index, test -> (Int, Double)? in
+            guard case .compares(_, let comparison, .number) = test.kind else { return nil }
+            return comparison.sign.map { (index, $0) }
+        }.first
+        (limitTest, limitSign) = (limit?.0, limit?.1 ?? 0)
     }
 
     /// A test that ends a condition, and how long it must hold.
@@ -145,7 +156,23 @@ extension String {
 
 /// One test of a condition.
 struct ConditionTest: Sendable, Equatable {
-    var kind: Kind
+    let kind: Kind
+    /// Whether it compares the newest event's value, whose verdict only an event changes.
+    let isOfValue: Bool
+    /// The comparison with a number, if it is one.
+    let limit: Double?
+    let comparison: Comparison
+
+    init(_ kind: Kind) {
+        self.kind = kind
+        (limit, comparison, isOfValue) =
+            switch kind {
+            case .compares(.value, let comparison, .number(let number)): (number, comparison, true)
+            case .compares(let measure, let comparison, _): (nil, comparison, measure == .value)
+            case .isIn(let measure, _, _), .contains(let measure, _, _): (nil, .equal, measure == .value)
+            case .exists, .fails, .isSilent: (nil, .equal, false)
+            }
+    }
 
     enum Kind: Sendable, Equatable {
         case compares(Measure, Comparison, Literal)
@@ -176,6 +203,15 @@ enum Comparison: String, Sendable, CaseIterable {
     case atLeast = ">="
     case equal = "="
     case unequal = "!="
+
+    /// The sign of values that are far beyond a limit; nil without an order.
+    var sign: Double? {
+        switch self {
+        case .greater, .atLeast: 1
+        case .less, .atMost: -1
+        case .equal, .unequal: nil
+        }
+    }
 
     /// Whether it needs no order.
     var isEquality: Bool { self == .equal || self == .unequal }

@@ -274,6 +274,7 @@ package struct ConditionEvaluator: Sendable {
             return nil
         }
         sources.append(source)
+        sources[sources.count - 1].isCutOff = source.agent.map { awayAgents.contains($0) } ?? false
         return sources.count - 1
     }
 
@@ -305,11 +306,10 @@ package struct ConditionEvaluator: Sendable {
             let instance = series[index].instances[position]
             let condition = instances[instance].condition
             for test in conditions[condition].allTests.indices {
-                switch conditions[condition].allTests[test].measure {
-                case .value:
+                if conditions[condition].allTests[test].isOfValue {
                     set(conditions[condition].allTests[test].judge(value), .number(value), of: test, in: instance)
-                case .over: slide(value, test, instance)
-                default: break
+                } else if case .over = conditions[condition].allTests[test].measure {
+                    slide(value, test, instance)
                 }
             }
             isStream ? evaluate(instance) : wait(instance)
@@ -415,6 +415,7 @@ package struct ConditionEvaluator: Sendable {
         if isAway != awayAgents.contains(name) {
             if isAway { awayAgents.insert(name) } else { awayAgents.remove(name) }
             for index in sources.indices where sources[index].agent == name {
+                sources[index].isCutOff = isAway
                 isAway ? evaluateAll(of: index) : waitForAnswer(of: index)
             }
         }
@@ -632,7 +633,7 @@ package struct ConditionEvaluator: Sendable {
             verdict = verdict.and(self.verdict(on: test, of: index, due: &due))
         }
         let ending =
-            conditions[number].end == nil
+            conditions[number].endHold == nil
             ? nil : self.verdict(on: conditions[number].tests.count, of: index, due: &due)
         if verdict != instances[index].verdict || ending != instances[index].ending {
             count(index, by: -1)
@@ -737,6 +738,9 @@ package struct ConditionEvaluator: Sendable {
     /// Returns the verdict on a test now; `due` becomes the time when that may change by itself, if that is earlier.
     private mutating func verdict(on number: Int, of index: Int, due: inout LoopInstant?) -> Verdict {
         let (condition, source) = (instances[index].condition, instances[index].source)
+        if conditions[condition].allTests[number].isOfValue, sources[source].isWell {
+            return instances[index].readings[number].verdict
+        }
         switch conditions[condition].allTests[number].kind {
         case .fails(let code):
             guard sources[source].hasSpoken else { return .unknown(.nothingYet) }
@@ -748,12 +752,7 @@ package struct ConditionEvaluator: Sendable {
         default: break
         }
         guard let measure = conditions[condition].allTests[number].measure else { return .unknown(.nothingYet) }
-        if !measure.isOfRequests {
-            if sources[source].failure != nil || sources[source].agent.map({ awayAgents.contains($0) }) ?? false {
-                return .unknown(.failing)
-            }
-            if sources[source].isLate { return .unknown(.late) }
-        }
+        if !measure.isOfRequests, !sources[source].isWell { return .unknown(sources[source].isLate ? .late : .failing) }
         if measure.isOfSpan { readSpan(measure, number, of: index, due: &due) }
         return instances[index].readings[number].verdict
     }
@@ -900,8 +899,8 @@ package struct ConditionEvaluator: Sendable {
 extension Course {
     /// Takes the value of the first limit if it is worse than those before.
     fileprivate mutating func note(_ instance: borrowing ConditionInstance, _ condition: borrowing Condition) {
-        guard let limit = condition.limit, case .number(let value) = instance.readings[limit.test].value,
-            worst.map({ limit.sign * value > limit.sign * $0 }) ?? true
+        guard let test = condition.limitTest, case .number(let value) = instance.readings[test].value,
+            worst.map({ condition.limitSign * value > condition.limitSign * $0 }) ?? true
         else { return }
         worst = value
     }

@@ -118,7 +118,7 @@ struct ObservedSource: Sendable {
     /// Its series that some condition is about.
     var series: Set<Int> = []
     var rhythm = Rhythm.stream
-    var isStream: Bool { rhythm == .stream }
+    var isStream: Bool { if case .stream = rhythm { true } else { false } }
     var bands: BandScale?
     var isListed = false
     /// Whether an answer or a failure has come.
@@ -127,6 +127,10 @@ struct ObservedSource: Sendable {
     /// The code of its newest error while it fails.
     var failure: String?
     var isLate = false
+    /// Whether the agent that it belongs to is away.
+    var isCutOff = false
+    /// Whether what was read of its data counts.
+    var isWell: Bool { failure == nil && !isLate && !isCutOff }
     /// When its last good answer came, and when something last did.
     var answered: LoopInstant?
     var heard: LoopInstant?
@@ -180,19 +184,6 @@ struct Transition: Sendable {
 }
 
 extension Condition {
-    /// The first test with a limit to numbers, and the sign of values beyond it; nil without one.
-    var limit: (test: Int, sign: Double)? {
-        for (index, test) in tests.enumerated() {
-            guard case .compares(_, let comparison, .number) = test.kind else { continue }
-            switch comparison {
-            case .greater, .atLeast: return (index, 1)
-            case .less, .atMost: return (index, -1)
-            case .equal, .unequal: continue
-            }
-        }
-        return nil
-    }
-
     /// What views show of its tests: the first of `value` with a number.
     var shownLimit: Alert.Limit? { tests.lazy.compactMap(\.shownLimit).first }
 

@@ -160,7 +160,7 @@ private struct ConditionParser {
 
     private mutating func test(ofAgent: Bool) throws(ConditionFault) -> ConditionTest {
         let kind = try kind(ofAgent: ofAgent)
-        let test = ConditionTest(kind: kind)
+        let test = ConditionTest(kind)
         measure = test.measure ?? measure
         return test
     }

@@ -30,7 +30,7 @@ struct ConditionState: Sendable, Equatable {
         switch phase {
         case .ok, .firing: nil
         case .pending: begun.advanced(by: condition.hold)
-        case .clearing: begun.advanced(by: condition.end?.hold ?? .zero)
+        case .clearing: begun.advanced(by: condition.endHold ?? .zero)
         }
     }
 
@@ -51,16 +51,16 @@ struct ConditionState: Sendable, Equatable {
                 phase = .firing
             }
         case .firing:
-            guard let end = condition.end else {
+            guard let hold = condition.endHold else {
                 if verdict == .doesNot { phase = .ok }
                 return
             }
             guard ending == .holds else { return }
-            (phase, begun) = end.hold == .zero ? (.ok, begun) : (.clearing, moment.now)
+            (phase, begun) = hold == .zero ? (.ok, begun) : (.clearing, moment.now)
         case .clearing:
             if ending == .doesNot {
                 phase = .firing
-            } else if ending == .holds, moment.now >= begun.advanced(by: condition.end?.hold ?? .zero) {
+            } else if ending == .holds, moment.now >= begun.advanced(by: condition.endHold ?? .zero) {
                 phase = .ok
             }
         }

@@ -120,7 +120,8 @@ extension ConditionTest {
 
     /// Compares a number.
     func judge(_ number: Double) -> Verdict {
-        switch kind {
+        if let limit { return Verdict(comparison.holds(number, limit)) }
+        return switch kind {
         case .compares(_, let comparison, .number(let limit)): Verdict(comparison.holds(number, limit))
         case .isIn(_, let range, let isNegated): Verdict(range.contains(number) != isNegated)
         default: .unknown(.notComparable)

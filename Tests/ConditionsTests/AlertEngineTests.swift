@@ -183,7 +183,84 @@ import Testing
         #expect(stage.alerts.last?.down == .seconds(30))
     }
 
+    /// In each state, the clock goes on when the source does.
+    @Test(arguments: [3_600, -3_600, 0]) func noStateMindsTheClockOrSleep(step: Int) throws {
+        for slept in [0, 7_200] {
+            var stage = try AlertStage("a > 5 for 10s until < 3 for 10s")
+            func move() { stage.setClock(by: .seconds(step), slept: .seconds(slept)) }
+            move()
+            stage.value("a", at: 1, 7)
+            move()
+            stage.pass(to: 10)
+            #expect(stage.alerts.map(\.state) == [.pending])
+            stage.pass(to: 12)
+            move()
+            #expect(stage.alerts.map(\.state) == [.pending, .firing])
+            stage.value("a", at: 20, 1)
+            move()
+            stage.pass(to: 29)
+            #expect(stage.alerts.last?.state == .clearing)
+            stage.pass(to: 31)
+            #expect(stage.alerts.last?.state == .resolved)
+            #expect(stage.alerts.last?.down == .seconds(19))
+        }
+    }
+
+    @Test func aValueThatCrossesAThousandTimesASecondCostsTenLines() throws {
+        var stage = try AlertStage("a > 5")
+        stage.pass(to: 1)
+        for number in 0..<1_000 { stage.publish(stage.value("a", number % 2 == 0 ? 7 : 3)) }
+        #expect(stage.alerts.count == 10)
+        stage.value("a", at: 1.5, 7)
+        stage.pass(to: 3)
+        #expect(stage.alerts.count == 11)
+        #expect(stage.alerts.last?.state == .firing, "the newest value")
+    }
+
+    @Test func aSourceThatNeverAnswersDecidesNothing() throws {
+        var stage = try AlertStage(
+            "a > 5", "all a/* > 5", "a fails", "a silent 50s",
+            sources: [.init(name: "a", rhythm: .every(.seconds(10)))])
+        stage.pass(to: 49)
+        #expect(stage.told.isEmpty)
+        for second in [55.0, 65, 75] { stage.fail("a", at: second) }
+        #expect(stage.told == ["firing a at 50 since 50 = 50.0", "firing a at 55 since 55 = connect"])
+    }
+
+    @Test func aSetOfMoreSeriesThanThereIsRoomForSaysSoOnce() throws {
+        var stage = try AlertStage("any a/* > 5")
+        stage.pass(to: 1)
+        var batch = EventBatch()
+        for number in 0..<20_000 { batch.add(stage.value("a/\(number)", number == 3 ? 7 : 1)) }
+        stage.publish(batch)
+        stage.value("a/3", at: 2, 1)
+        #expect(stage.told == ["firing a/* at 1 since 1 = 7.0"], "the others may hold")
+        let errors = stage.journal.compactMap {
+            if case .error(let error) = $0.line.body { error.message } else { nil }
+        }
+        #expect(errors.filter { $0.contains("10,000 series of conditions") }.count == 1)
+    }
+
     // MARK: Restart and reload
+
+    /// Names that are swapped, given twice, or come back.
+    @Test func aReloadGoesByNames() throws {
+        var stage = try AlertStage("one: a > 5", "two: a > 6")
+        stage.value("a", at: 1, 7)
+        let ids = stage.alerts.map(\.id)
+        stage.reload(try AlertStage.rules(["two: a > 5", "one: a > 6"]))
+        #expect(stage.alerts.count == 2)
+        stage.value("a", at: 2, 5.5)
+        #expect(stage.alerts.last?.condition == "one")
+        #expect(stage.alerts.last?.id == ids[0])
+        stage.reload([])
+        #expect(stage.told.last == "resolved a at 2 since 1 = 7.0 by removed")
+        stage.reload(try AlertStage.rules(["two: a > 5"]))
+        #expect(stage.alerts.count == 4, "it knows nothing of before")
+        stage.value("a", at: 3, 7)
+        #expect(stage.alerts.last?.state == .firing)
+        #expect(!ids.contains(stage.alerts.last?.id ?? ""))
+    }
 
     @Test func aRestartGoesOnWhereTheNewestLineLeftIt() throws {
         var stage = try AlertStage(

@@ -92,12 +92,13 @@ struct AlertStage: ~Copyable {
         var batch = EventBatch()
         for (series, value) in values { batch.add(self.value(series, value)) }
         batch.add(event(source, .latency(LatencySample(endpoint: "GET http://h/", status: status, ms: 5))))
-        _ = state.publish(batch, at: moment)
-        record()
+        publish(batch)
     }
 
-    mutating func publish(_ events: Event...) {
-        _ = state.publish(EventBatch(events), at: moment)
+    mutating func publish(_ events: Event...) { publish(EventBatch(events)) }
+
+    mutating func publish(_ batch: EventBatch) {
+        _ = state.publish(batch, at: moment)
         record()
     }
 

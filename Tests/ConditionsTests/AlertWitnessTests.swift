@@ -7,7 +7,7 @@ import Testing
 
 /// Alerts of random feeds, through restarts and reloads, against a witness that looks at all of history for each moment.
 @Suite(.limited) struct AlertWitnessTests {
-    private typealias Rule = AlertWitness.Rule
+    private typealias Rule = WitnessRule
 
     private static let all: [Rule] = [
         Rule(name: "high", subject: "s/*", test: .above(5)),
@@ -31,7 +31,7 @@ import Testing
     private static func rules(_ rules: [Rule]) throws -> [AlertRule] { try AlertStage.rules(rules.map(\.line)) }
 
     @Test func everyChangeIsThatOfTheRules() throws {
-        for round in 0..<LongRun.rounds(short: 60, long: 600) {
+        for round in 0..<LongRun.rounds(short: 60, long: 2_000) {
             var random = SeededGenerator(seed: UInt64(42_000 + round))
             var now = Self.all
             var stage = AlertStage(
@@ -53,11 +53,11 @@ import Testing
                 case 0...6:
                     let (series, value) = (random.next() % 2 == 0 ? "s/x" : "s/y", Double(random.next() % 10))
                     stage.publish(stage.value(series, value))
-                    witness.add(.value(series, value), at: time)
+                    witness.value(series, value, at: time)
                 case 7...10:
                     let values = ["p/x", "p/y"].map { (series: $0, value: Double(random.next() % 10)) }
                     stage.poll("p", values, recovers: fails)
-                    witness.answer(200, values.map { ($0.series, $0.value) }, at: time)
+                    witness.answer(200, values, at: time)
                     fails = false
                 case 11:
                     stage.poll("p", [], status: 304, recovers: fails)
@@ -65,21 +65,21 @@ import Testing
                     fails = false
                 case 12, 13:
                     stage.poll("p", nil, recovers: false)
-                    witness.add(.failure, at: time)
+                    witness.answer(nil, [], at: time)
                     fails = true
                 case 14:
                     tenth += 10 * Int(random.next() % 60)
                     second = tenth / 10
                     let newestLine = ((stage.journal.last?.line.time ?? AlertStage.start) - AlertStage.start).seconds
                     stage.restart(after: Double(tenth) / 10 - time)
-                    witness.add(.restart(newestLine: newestLine), at: Double(tenth) / 10)
+                    witness.restart(at: Double(tenth) / 10, newestLine: newestLine)
                     fails = false
                 default:
                     now = Self.all.shuffled(using: &random).dropLast(Int(random.next() % 4)).map { rule in
                         random.next() % 3 > 0 ? rule : Self.changed.first { $0.name == rule.name } ?? rule
                     }
                     stage.reload(try Self.rules(now))
-                    witness.add(.reload(now), at: time)
+                    witness.reload(now, at: time)
                 }
             }
             try check(stage, witness, seed: random.seed)
@@ -110,9 +110,37 @@ import Testing
     }
 }
 
-extension AlertWitness {
-    /// The events of one answer count together, once it is complete.
-    fileprivate mutating func answer(_ status: Int, _ values: [(String, Double)], at time: Double) {
-        add(.answer(status), values, at: time)
+/// A condition, in parts.
+struct WitnessRule: Equatable {
+    enum Test: Equatable {
+        case above(Double)
+        case fails
+        case silent(Double)
+        case badStatus
+    }
+
+    var name: String
+    /// `any` or `all`; empty for each.
+    var set = ""
+    /// `s/*`, or the source `p`.
+    var subject: String
+    var test: Test
+    var hold = 0.0
+    var end: (below: Double, hold: Double)?
+
+    static func == (left: WitnessRule, right: WitnessRule) -> Bool { left.line == right.line }
+
+    /// As people write it.
+    var line: String {
+        func text(_ hold: Double) -> String { hold > 0 ? " for \(Int(hold))s" : "" }
+        let test =
+            switch test {
+            case .above(let limit): "value > \(limit)"
+            case .fails: "fails"
+            case .silent(let span): "silent \(Int(span))s"
+            case .badStatus: "status != 200"
+            }
+        let end = end.map { " until value < \($0.below)\(text($0.hold))" } ?? ""
+        return "\(name): \(set) \(subject) \(test)\(text(hold))\(end)"
     }
 }

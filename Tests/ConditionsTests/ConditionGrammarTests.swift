@@ -17,13 +17,13 @@ import Testing
         #expect(condition.hold == .seconds(120))
         #expect(
             condition.tests == [
-                ConditionTest(kind: .compares(.value, .greater, .number(1_000))),
-                ConditionTest(kind: .compares(.ms, .less, .number(500))),
+                ConditionTest(.compares(.value, .greater, .number(1_000))),
+                ConditionTest(.compares(.ms, .less, .number(500))),
             ])
         #expect(
             condition.end
                 == .init(
-                    test: ConditionTest(kind: .compares(.ms, .less, .number(800))), hold: .seconds(10)))
+                    test: ConditionTest(.compares(.ms, .less, .number(800))), hold: .seconds(10)))
     }
 
     @Test func isItsOwnNameWithoutOne() throws {
