@@ -91,6 +91,7 @@ package struct AlertEngine: FeedObserver {
     package mutating func series(named name: String, of source: String, at moment: Moment) -> ObservedSeries {
         evaluator.series(named: name, of: source, at: moment)
     }
+    package mutating func refuse(seriesOf source: String) { evaluator.refuse(seriesOf: source) }
     package mutating func remove(series: Int32, at moment: Moment) {
         evaluator.remove(series: series, at: moment)
         collect()

@@ -194,6 +194,11 @@ package struct ConditionEvaluator: Sendable {
         return series[index].wants
     }
 
+    /// Sets that may be about a series without room are not known as a whole.
+    mutating func refuse(seriesOf source: String) {
+        for number in setNumbers where conditions[number].mayConcern(source: source) { sets[number].isCut = true }
+    }
+
     package mutating func remove(series number: Int32, at moment: Moment) {
         let index = Int(number)
         guard series.indices ~= index, !series[index].name.isEmpty else { return }

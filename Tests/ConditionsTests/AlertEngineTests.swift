@@ -235,10 +235,8 @@ import Testing
         stage.publish(batch)
         stage.value("a/3", at: 2, 1)
         #expect(stage.told == ["firing a/* at 1 since 1 = 7.0"], "the others may hold")
-        let errors = stage.journal.compactMap {
-            if case .error(let error) = $0.line.body { error.message } else { nil }
-        }
-        #expect(errors.filter { $0.contains("10,000 series of conditions") }.count == 1)
+        let errors = stage.journal.count { if case .error = $0.line.body { true } else { false } }
+        #expect(errors == 1)
     }
 
     // MARK: Restart and reload

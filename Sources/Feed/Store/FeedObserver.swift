@@ -17,6 +17,8 @@ package protocol FeedObserver: Sendable {
     mutating func retire(source: String, at moment: Moment)
     /// Returns what is to be observed of a series, which is there from now on.
     mutating func series(named name: String, of source: String, at moment: Moment) -> ObservedSeries
+    /// There was no room for a series of a source.
+    mutating func refuse(seriesOf source: String)
     /// A series is gone; its index may be given to another one.
     mutating func remove(series: Int32, at moment: Moment)
 

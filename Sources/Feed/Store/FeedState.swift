@@ -23,6 +23,8 @@ package struct FeedState: ~Copyable, Sendable {
     private(set) var observer: (any FeedObserver)?
     /// What it wants to see of each series, by index; nil where it was not asked.
     private var observed: [ObservedSeries?] = []
+    /// Sources of whose series one found no room, which it was told.
+    private var refusingSources: Set<Int32> = []
     /// Sources that were added, described anew or retired since it was told of them.
     private var changedSources: [SourceID] = []
     /// The series of the newest event; −1 for none.
@@ -335,7 +337,7 @@ package struct FeedState: ~Copyable, Sendable {
     ///
     /// - Parameter readsLog: whether it has yet to see the lines of the log.
     mutating func setObserver(_ new: any FeedObserver, readsLog: Bool = false, at moment: Moment) {
-        (observer, observed, changedSources) = (new, [], [])
+        (observer, observed, changedSources, refusingSources) = (new, [], [], [])
         for status in tables.statuses { observer?.describe(status, at: moment) }
         observeSeries(at: moment)
         let lines = readsLog ? tables.log.firstSequence..<tables.log.nextSequence : 0..<0
@@ -413,7 +415,13 @@ package struct FeedState: ~Copyable, Sendable {
     private mutating func observe(
         _ record: EventBatch.Record, _ bytes: UnsafeBufferPointer<UInt8>, _ moment: Moment
     ) {
-        guard newestIndex >= 0 else { return }
+        guard newestIndex >= 0 else {
+            if refusingSources.insert(record.source).inserted {
+                let name = tables.sources.name(of: Int(record.source))
+                observer?.refuse(seriesOf: name)
+            }
+            return
+        }
         let known = newestIndex < observed.count ? observed[newestIndex] : nil
         let wanted = known ?? observe(newestIndex, moment)
         guard wanted.index >= 0 else { return }
