@@ -260,6 +260,9 @@ package struct AlertEngine: FeedObserver {
         alert.worst = transition.worst ?? alert.worst
     }
 
+    /// The series that conditions are about, with their sources.
+    package var series: [(source: String, name: String)] { evaluator.seriesNames }
+
     // MARK: Restart and reload
 
     /// Goes on where the newest lines of alerts left these; the time since does not count.

@@ -117,6 +117,11 @@ package struct ConditionEvaluator: Sendable {
         return members[condition].max { rank(instances[$0]) < rank(instances[$1]) }
     }
 
+    /// The series that conditions are about, with their sources.
+    var seriesNames: [(source: String, name: String)] {
+        series.filter { !$0.name.isEmpty }.map { (sources[$0.source].name, $0.name) }
+    }
+
     /// Whether a source is there.
     func isListed(source name: String) -> Bool { sourceIndices[Board.Name(name)].map { sources[$0].isListed } ?? false }
 

@@ -54,9 +54,9 @@ actor AlertKeeper {
             store.restore(RecordedState.lines(in: lines, of: run, at: moment.wall))
             var engine = AlertEngine(rules, run: store.run, window: store.limits.interval, at: moment)
             for status in store.sourceStates { engine.describe(status, at: moment) }
-            // Some may be gone since: the next complete answer of their sources says so.
-            store.expect(stored.map { (source: $0.source, name: $0.alert.about) })
             engine.restore(stored, isFleet: store.isOfFleet, at: moment)
+            // Some may be gone since: the next complete answer of their sources says so.
+            store.expect(engine.series)
             // What came while the journal was read counts as well.
             store.setObserver(engine, readsLog: true)
         }
