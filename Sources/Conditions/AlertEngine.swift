@@ -126,9 +126,17 @@ package struct AlertEngine: FeedObserver {
         collect()
     }
 
+    package mutating func finish(at moment: Moment) {
+        evaluator.evaluateAll(at: moment)
+        collect()
+    }
+
     // MARK: Time
 
-    package var nextDue: LoopInstant? { [evaluator.nextDue, nextReminder].compactMap { $0 }.min() }
+    package var nextDue: LoopInstant? {
+        let lifetime = awaitsReturn ? start.advanced(by: MemberState.lifetime) : nil
+        return [evaluator.nextDue, nextReminder, lifetime].compactMap { $0 }.min()
+    }
 
     package mutating func tick(at moment: Moment) {
         evaluator.tick(at: moment)
@@ -136,13 +144,13 @@ package struct AlertEngine: FeedObserver {
         if awaitsReturn, moment.now >= start.advanced(by: MemberState.lifetime) { giveUp(at: moment) }
         guard let nextReminder, moment.now >= nextReminder else { return }
         self.nextReminder = nil
-        for (key, entry) in entries.sorted(by: { $0.value.number < $1.value.number }) where entry.phase.isMet {
+        for (key, entry) in entries.sorted(by: { $0.value.number < $1.value.number }) where entry.phase == .firing {
             if let due = reminder(of: entry), due <= moment.now { remind(key, at: moment) } else { schedule(entry) }
         }
     }
 
     package mutating func remind(at moment: Moment) {
-        for (key, entry) in entries.sorted(by: { $0.value.number < $1.value.number }) where entry.phase.isMet {
+        for (key, entry) in entries.sorted(by: { $0.value.number < $1.value.number }) where entry.phase == .firing {
             remind(key, at: moment)
         }
     }
@@ -197,6 +205,9 @@ package struct AlertEngine: FeedObserver {
         entries[key] = entry
         guard entry.phase != old else { return }
         describe(transition, in: &entry.alert)
+        let furthest = entry.phases.max { ($0.value, -$0.key) < ($1.value, -$1.key) }?.key ?? transition.condition
+        entry.alert.test = evaluator.conditions[furthest].body
+        entry.alert.limit = evaluator.conditions[furthest].shownLimit
         entry.alert.reason = nil
         if entry.phase == .ok || old.isMet && !entry.phase.isMet {
             end(key, entry, transition.isGone ? .forgotten : old.isMet ? .until : nil, at: transition.at)
@@ -310,15 +321,18 @@ package struct AlertEngine: FeedObserver {
         evaluator.adopt(old.evaluator, same)
         (alerts, taken, awaitsReturn) = (old.alerts, old.taken, old.awaitsReturn)
         for entry in old.inOrder {
+            let phases = entry.phases.compactMap { number, phase in same[number].map { ($0, phase) } }
             restore(
-                entry.alert, of: entry.source, fired: entry.fired, reported: entry.reported, isFleet: true, at: moment)
+                entry.alert, of: entry.source, fired: entry.fired, reported: entry.reported, isFleet: true,
+                phases: Dictionary(phases) { $1 }, at: moment)
         }
         evaluator.evaluateAll(at: moment)
         collect()
     }
 
     private mutating func restore(
-        _ alert: Alert, of source: String, fired: LoopInstant, reported: LoopInstant, isFleet: Bool, at moment: Moment
+        _ alert: Alert, of source: String, fired: LoopInstant, reported: LoopInstant, isFleet: Bool,
+        phases: [Int: ConditionState.Phase] = [:], at moment: Moment
     ) {
         let key = Key(condition: Board.Name(alert.condition), about: Board.Name(alert.about))
         var entry = Entry(
@@ -327,7 +341,7 @@ package struct AlertEngine: FeedObserver {
         let place = byName[key.condition]
         let about = place?.conditions.filter { evaluator.isAbout($0, alert.about, of: source) } ?? []
         guard let place, !about.isEmpty else { return end(key, entry, .removed, at: moment) }
-        guard isFleet || source == EventStore.ownName || evaluator.isListed(source: source) else {
+        guard isFleet || about.contains(where: { evaluator.mayBeThere($0, source) }) else {
             return end(key, entry, .forgotten, at: moment)
         }
         let state = ConditionState(phase: .init(alert.state), since: alert.since, begun: reported)
@@ -338,6 +352,13 @@ package struct AlertEngine: FeedObserver {
         guard let number else { return end(key, entry, .removed, at: moment) }
         let rule = rules[place.rule]
         entry.phases = [number: state.phase]
+        // A rule's other conditions go on after a reload.
+        for (other, phase) in phases where other != number {
+            let state = ConditionState(phase: phase, since: alert.since, begun: reported)
+            if evaluator.restore(other, about: alert.about, of: source, state, worst: nil) {
+                entry.phases[other] = phase
+            }
+        }
         (entry.alert.severity, entry.alert.note) = (rule.severity?.rawValue, rule.note)
         entry.alert.test = evaluator.conditions[number].body
         entry.alert.limit = evaluator.conditions[number].shownLimit
@@ -352,6 +373,9 @@ package struct AlertEngine: FeedObserver {
             guard entry.source != EventStore.ownName || entry.alert.about != EventStore.ownName,
                 !evaluator.isKnown(entry.source), !evaluator.isKnown(entry.alert.about)
             else { continue }
+            for number in entry.phases.keys {
+                _ = evaluator.restore(number, about: entry.alert.about, of: entry.source, ConditionState(), worst: nil)
+            }
             end(key, entry, .forgotten, at: moment)
         }
     }

@@ -269,9 +269,6 @@ enum Measure: Sendable, Equatable {
         }
     }
 
-    /// Whether it is of the newest answer alone.
-    var isOfNewestAnswer: Bool { self == .status || self == .ms }
-
     /// As people write it.
     var text: String {
         switch self {

@@ -25,10 +25,10 @@ package struct ConditionEvaluator: Sendable {
     package var window: Duration
 
     private var now: Moment
-    private let start: LoopInstant
     /// The number of the line that is observed; 0 while time passes.
     private var line = 0
     private var sources: [ObservedSource] = []
+    private var freeSources: [Int] = []
     private var sourceIndices: [Board.Name: Int] = [:]
     private var agentIndices: [Board.Name: Int] = [:]
     private var awayAgents: Set<String> = []
@@ -49,7 +49,7 @@ package struct ConditionEvaluator: Sendable {
     package private(set) var nextDue: LoopInstant?
 
     /// - Parameters:
-    ///   - moment: now; `silent` counts from here.
+    ///   - moment: now.
     ///   - isEvaluating: whether the first readings already count; else `evaluateAll` begins it.
     ///   - limitsChanges: whether a state changes ten times a second at most.
     package init(
@@ -57,7 +57,7 @@ package struct ConditionEvaluator: Sendable {
         limitsChanges: Bool = true
     ) {
         self.conditions = conditions
-        (now, start, self.window) = (moment, moment.now, window)
+        (now, self.window) = (moment, window)
         (self.isEvaluating, self.limitsChanges) = (isEvaluating, limitsChanges)
         subjects = SubjectIndex(conditions)
         setNumbers = conditions.indices.filter { conditions[$0].isOfSet }
@@ -65,13 +65,6 @@ package struct ConditionEvaluator: Sendable {
         members = Array(repeating: [], count: conditions.count)
         met = Array(repeating: 0, count: conditions.count)
         sets = Array(repeating: ConditionSet(), count: conditions.count)
-        // Named sources and series may be silent from the start on.
-        for condition in conditions where condition.mayBeSilent && !condition.isAboutAgents {
-            guard let name = condition.literalSubject, let source = condition.literalSource.map({ String($0) }) else {
-                continue
-            }
-            if name == source { _ = self.source(named: name) } else { _ = series(named: name, of: source, at: moment) }
-        }
     }
 
     // MARK: What is known
@@ -122,8 +115,14 @@ package struct ConditionEvaluator: Sendable {
         series.filter { !$0.name.isEmpty }.map { (sources[$0.source].name, $0.name) }
     }
 
-    /// Whether a source is there.
-    func isListed(source name: String) -> Bool { sourceIndices[Board.Name(name)].map { sources[$0].isListed } ?? false }
+    /// Whether what a condition is about may be there: its source is, or one that its set may be about.
+    func mayBeThere(_ number: Int, _ source: String) -> Bool {
+        guard source == EventStore.ownName else {
+            return sourceIndices[Board.Name(source)].map { sources[$0].isListed } ?? false
+        }
+        guard conditions[number].isOfSet else { return true }
+        return sources.contains { $0.isListed && conditions[number].mayConcern(source: $0.name) }
+    }
 
     /// Whether a source, or an agent, has said something.
     func isKnown(_ name: String) -> Bool {
@@ -146,7 +145,7 @@ package struct ConditionEvaluator: Sendable {
         guard let index = source(named: status.source) else { return }
         let isNew = !sources[index].isListed
         (sources[index].rhythm, sources[index].bands, sources[index].isListed) = (status.rhythm, status.bands, true)
-        if isNew { evaluateSilence(of: index) }
+        if isNew { beginSilence(of: index) }
         guard !sources[index].hasSpoken else { return }
         if status.state != .starting {
             sources[index].hasSpoken = true
@@ -158,21 +157,35 @@ package struct ConditionEvaluator: Sendable {
         }
     }
 
-    /// A source is silent from when it is there.
-    private mutating func evaluateSilence(of source: Int) {
+    /// A source, and its series that are asked for by name, are silent from when it is there.
+    private mutating func beginSilence(of source: Int) {
+        for condition in conditions where condition.mayBeSilent && !condition.isAboutAgents {
+            guard let name = condition.literalSubject, name.utf8.contains(UInt8(ascii: "/")),
+                condition.literalSource.map({ $0 == sources[source].name }) ?? false
+            else { continue }
+            _ = series(named: name, of: sources[source].name, at: now)
+        }
         let all = sources[source].instances + sources[source].series.flatMap { series[$0].instances }
         for instance in all where conditions[instances[instance].condition].mayBeSilent { evaluate(instance) }
     }
 
     package mutating func retire(source name: String, at moment: Moment) {
         (now, line) = (moment, 0)
-        guard let index = sourceIndices[Board.Name(name)], sources[index].isListed || sources[index].hasSpoken else {
-            return
+        guard let index = sourceIndices.removeValue(forKey: Board.Name(name)) else { return }
+        drop(index)
+    }
+
+    /// A source, or an agent, is not there any more: nothing is true of it, nor of its series.
+    private mutating func drop(_ index: Int) {
+        for number in sources[index].series { drop(series: number) }
+        for instance in sources[index].instances {
+            reset(instance)
+            free(instance)
         }
-        sources[index].forget()
         for number in setNumbers where sets[number].awaited.remove(index) != nil { sets[number].isChanged = true }
-        for number in sources[index].series { remove(series: Int32(number), at: moment) }
-        for instance in sources[index].instances { reset(instance) }
+        waitingSources.removeAll { $0 == index }
+        sources[index] = ObservedSource(name: "")
+        freeSources.append(index)
         evaluateSets()
     }
 
@@ -208,11 +221,20 @@ package struct ConditionEvaluator: Sendable {
         let index = Int(number)
         guard series.indices ~= index, !series[index].name.isEmpty else { return }
         (now, line) = (moment, 0)
-        for instance in series[index].instances { reset(instance) }
-        evaluateSets()
         // What is asked for by name goes on being silent.
-        guard !series[index].instances.contains(where: { isSilenceOfName(instances[$0].condition) }) else { return }
-        for instance in series[index].instances { free(instance) }
+        if series[index].instances.contains(where: { isSilenceOfName(instances[$0].condition) }) {
+            for instance in series[index].instances { reset(instance) }
+        } else {
+            drop(series: index)
+        }
+        evaluateSets()
+    }
+
+    private mutating func drop(series index: Int) {
+        for instance in series[index].instances {
+            reset(instance)
+            free(instance)
+        }
         let source = series[index].source
         sources[source].series.remove(index)
         sources[source].requestInstances.removeAll { instances[$0].series == index }
@@ -279,12 +301,17 @@ package struct ConditionEvaluator: Sendable {
     }
 
     private mutating func addSource(_ source: ObservedSource) -> Int? {
+        var source = source
+        source.isCutOff = source.agent.map { awayAgents.contains($0) } ?? false
+        if let index = freeSources.popLast() {
+            sources[index] = source
+            return index
+        }
         guard sources.count < Self.mostSources else {
             refused += 1
             return nil
         }
         sources.append(source)
-        sources[sources.count - 1].isCutOff = source.agent.map { awayAgents.contains($0) } ?? false
         return sources.count - 1
     }
 
@@ -376,6 +403,8 @@ package struct ConditionEvaluator: Sendable {
             answer(source)
             sources[source].isComplete =
                 progress.items != nil || !progress.gone.isEmpty || progress.done == progress.total
+            sources[source].isPaging = !sources[source].isComplete
+        case .complete: (sources[source].isComplete, sources[source].isPaging) = (true, false)
         case .heard: hear(source)
         case .peer: break
         }
@@ -386,8 +415,10 @@ package struct ConditionEvaluator: Sendable {
             answer(source)
             waitForAnswer(of: source)
         }
-        (sources[source].isComplete, sources[source].isAnswering) = (true, true)
-        sources[source].hasSpoken = true
+        // Behind a page comes another one.
+        sources[source].isComplete = !sources[source].isPaging
+        sources[source].isAnswering = true
+        speak(source)
         if hasPercentile { sources[source].times.add(sample.ms, at: now.now) }
         forEachRequestTest(of: source) { evaluator, instance, number, test in
             switch test.measure {
@@ -403,7 +434,7 @@ package struct ConditionEvaluator: Sendable {
 
     private mutating func observe(_ failure: Failure, _ source: Int) {
         let hasAnswer = sources[source].isAnswering
-        sources[source].isComplete = true
+        (sources[source].isComplete, sources[source].isPaging) = (true, false)
         if failure.endpoint != nil {
             forEachRequestTest(of: source) { evaluator, instance, number, test in
                 switch test.measure {
@@ -431,8 +462,8 @@ package struct ConditionEvaluator: Sendable {
         }
         guard let agent = agent(named: name) else { return }
         if standing == .forgotten {
-            for instance in sources[agent].instances { reset(instance) }
-            return sources[agent].forget()
+            agentIndices[Board.Name(name)] = nil
+            return drop(agent)
         }
         sources[agent].hasSpoken = true
         if let heard = peer.heard {
@@ -482,12 +513,10 @@ package struct ConditionEvaluator: Sendable {
 
     /// A good answer came from a source.
     private mutating func answer(_ source: Int) {
-        let wasSpoken = sources[source].hasSpoken && sources[source].hasAnswered
         sources[source].answered = now.now
-        (sources[source].hasSpoken, sources[source].hasAnswered) = (true, true)
-        if !wasSpoken {
-            for number in setNumbers where sets[number].awaited.remove(source) != nil { sets[number].isChanged = true }
-        }
+        sources[source].hasAnswered = true
+        speak(source)
+        if sources[source].isStream { endAwaiting(source) }
         if sources[source].isLate {
             sources[source].isLate = false
             waitForAnswer(of: source)
@@ -497,6 +526,18 @@ package struct ConditionEvaluator: Sendable {
         }
         setFailure(nil, source)
         hear(source)
+    }
+
+    /// Whether a source fails is known from its first answer on.
+    private mutating func speak(_ source: Int) {
+        guard !sources[source].hasSpoken else { return }
+        sources[source].hasSpoken = true
+        for instance in sources[source].instances { wait(instance) }
+    }
+
+    /// The members that a source has in sets are known.
+    private mutating func endAwaiting(_ source: Int) {
+        for number in setNumbers where sets[number].awaited.remove(source) != nil { sets[number].isChanged = true }
     }
 
     /// Something came from a source or agent: it is not silent.
@@ -533,6 +574,7 @@ package struct ConditionEvaluator: Sendable {
         now = moment
         for source in waitingSources {
             sources[source].isAnswering = false
+            // A listing whose pages have come says so last.
             if sources[source].isComplete || sources[source].isStream { settle(source) }
         }
         waitingSources.removeAll { sources[$0].waiting.isEmpty }
@@ -540,6 +582,7 @@ package struct ConditionEvaluator: Sendable {
     }
 
     private mutating func settle(_ source: Int) {
+        if sources[source].hasAnswered { endAwaiting(source) }
         let waiting = sources[source].waiting
         sources[source].waiting = []
         for instance in waiting {
@@ -557,15 +600,17 @@ package struct ConditionEvaluator: Sendable {
         nextDue = min(nextDue ?? .distantFuture, now.now.advanced(by: Self.longestPause))
     }
 
-    /// After this time without a line, an answer in pages counts as complete, if nothing else says so.
+    /// After this time without a line an answer counts as complete, and one in pages as given up.
     private static let longestPause = Duration.seconds(3)
+    private static let longestTurn = Duration.seconds(60)
     /// After this time of silence, what is not asked for by name is gone for good.
     private static let forgetting = Duration.seconds(86_400)
 
     /// Evaluates everything from now on.
     package mutating func evaluateAll(at moment: Moment) {
         now = moment
-        isEvaluating = true
+        (isEvaluating, nextDue) = (true, nil)
+        for index in sources.indices { checkLateness(of: index) }
         for index in sources.indices {
             settle(index)
             evaluateAll(of: index)
@@ -585,7 +630,8 @@ package struct ConditionEvaluator: Sendable {
         for source in sources.indices {
             checkLateness(of: source)
             guard !sources[source].waiting.isEmpty else { continue }
-            let due = sources[source].changed.advanced(by: Self.longestPause)
+            let pause = sources[source].isPaging ? Self.longestTurn : Self.longestPause
+            let due = sources[source].changed.advanced(by: pause)
             if due <= moment.now { settle(source) } else { nextDue = min(nextDue ?? due, due) }
         }
         let old = timed

@@ -139,6 +139,8 @@ struct ObservedSource: Sendable {
     var changed = LoopInstant(nanoseconds: 0)
     /// Whether its answer is complete, and whether an HTTP answer has come in this batch.
     var isComplete = false
+    /// Whether pages are missing, as its newest progress says.
+    var isPaging = false
     var isAnswering = false
     var times = SlidingTimes()
 
@@ -146,13 +148,6 @@ struct ObservedSource: Sendable {
         (self.name, self.isAgent) = (name, isAgent)
         let dot = name.utf8.firstIndex(of: UInt8(ascii: "."))
         agent = isAgent ? nil : dot.map { String(name[..<$0]) }
-    }
-
-    /// It is not there any more: nothing that was known of it counts.
-    mutating func forget() {
-        (isListed, hasSpoken, hasAnswered, isLate, isComplete) = (false, false, false, false, false)
-        (failure, answered, heard) = (nil, nil, nil)
-        times = SlidingTimes()
     }
 }
 

@@ -91,7 +91,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
                 """
                 SELECT r.name, r.base + (l.id & \(JournalPlace.most)), l.line, l.id | \(JournalPlace.most), l.time
                 FROM alerts a CROSS JOIN lines l ON l.id = a.id JOIN runs r ON r.run = l.id >> \(JournalPlace.bits)
-                WHERE l.type = 'alert' ORDER BY a.id DESC LIMIT \(UnresolvedAlerts.mostLines)
+                WHERE l.type = 'alert' AND instr(l.line, ',"agent":"') = 0 ORDER BY a.id DESC LIMIT \(UnresolvedAlerts.mostLines)
                 """)
             defer { rows.reset() }
             let newest = try database.prepare("SELECT time FROM lines WHERE id <= ? ORDER BY id DESC LIMIT 1")

@@ -153,6 +153,54 @@ import Testing
         #expect(stage.alerts.count == 4)
     }
 
+    /// Whoever removes the last member of a set, or one that kept it open, ends what only that one held.
+    @Test func aSourceThatIsRemovedIsNoMember() throws {
+        var stage = try AlertStage("any * fails", "all a* > 5", sources: [.init(name: "a"), .init(name: "a2")])
+        stage.fail("a", at: 1)
+        stage.value("a2", at: 2, 7)
+        #expect(stage.told == ["firing * at 1 since 1 = connect"])
+        stage.retire("a")
+        #expect(stage.told.contains("resolved * at 2 since 1 by until"), "\(stage.told)")
+        #expect(stage.told.last == "firing a* at 2 since 2 = 7.0")
+        stage.retire("a2")
+        #expect(stage.told.last == "resolved a* at 2 since 2 by forgotten")
+    }
+
+    @Test func aSourceThatComesBackHasItsTimeToSpeak() throws {
+        var stage = try AlertStage("a silent 5s", "a/x silent 5s")
+        stage.value("a/x", at: 1, 7)
+        stage.retire("a")
+        stage.pass(to: 100)
+        stage.register("a")
+        stage.pass(to: 104)
+        #expect(stage.told.isEmpty)
+        stage.pass(to: 106)
+        #expect(stage.told == ["firing a/x at 105 since 105 = 5.0", "firing a at 105 since 105 = 5.0"])
+    }
+
+    @Test func theWindowsOfResponseTimesCountAtOnce() throws {
+        var stage = try AlertStage(#""latency:a" max > 50"#)
+        stage.answer("a", at: 1, ms: 70)
+        // No event comes: the window's end is enough.
+        stage.pass(to: 21)
+        #expect(stage.alerts.map(\.about) == ["latency:a"])
+        #expect(stage.alerts.first?.value == 70)
+    }
+
+    /// A series with values and one without may have the same name, and room is made for others.
+    @Test func aSeriesWhoseTextsGoIsStillThere() throws {
+        var stage = try AlertStage("a/x > 5", #"a text contains "bad""#)
+        stage.pass(to: 1)
+        func text(_ key: String, _ text: String) -> Event {
+            stage.event("a", .data(Datum(key: Array(key.utf8)[...], text: Array(text.utf8)[...])))
+        }
+        stage.publish(text("x", "bad"), stage.value("a/x", 7))
+        for number in 0..<30_000 { stage.publish(text("k\(number)", number == 29_999 ? "bad" : "good")) }
+        stage.publish(stage.value("a/x", 1))
+        #expect(stage.told.contains("resolved a/x at 1 since 1 = 1.0 by until"))
+        #expect(stage.told.contains(#"firing a/k29999 at 1 since 1 = "bad""#))
+    }
+
     // MARK: Time
 
     @Test(arguments: [3_600, -3_600]) func aStepOfTheClockIsNoTime(step: Int) throws {

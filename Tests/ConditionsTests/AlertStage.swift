@@ -153,6 +153,12 @@ struct AlertStage: ~Copyable {
         record()
     }
 
+    mutating func register(_ name: String) {
+        sources[name] = state.register(SourceDescription(name: name), at: wall)
+        state.tickObserver(at: moment)
+        record()
+    }
+
     /// The process begins anew, some time later.
     ///
     /// - Parameters:

@@ -406,6 +406,29 @@ import Testing
         #expect(!stage.isMet && stage.evaluator.isMet(1))
     }
 
+    @Test func waitsForAllPagesOfAListing() throws {
+        let polled = #""source":"rooms","state":"starting","every_s":100"#
+        var stage = try ConditionStage("all rooms/* < 10", sources: [polled])
+        try stage.value("rooms/a", 1, 5)
+        try stage.latency("rooms", 1)
+        try stage.send(1, "progress", "rooms", #""done":1,"total":2,"page":1"#)
+        stage.pass(to: 20)
+        #expect(!stage.isMet, "a page is missing")
+        try stage.value("rooms/b", 20, 5)
+        try stage.latency("rooms", 20)
+        try stage.send(20, "progress", "rooms", #""done":2,"total":2,"page":2"#)
+        #expect(stage.isMet)
+    }
+
+    @Test func isNotSilentByWhatItReadBeforeItBegan() throws {
+        var stage = try ConditionStage("a > 5", sources: [Self.polled], isEvaluating: false)
+        try stage.value("a", 1, 7)
+        try stage.latency("a", 1)
+        stage.pass(to: 60)
+        stage.evaluate()
+        #expect(!stage.isMet, "it is late")
+    }
+
     @Test func doesNotWaitForASeriesThatIsGone() throws {
         var stage = try ConditionStage("all rooms/* < 10")
         try stage.value("rooms/a", 1, 5)

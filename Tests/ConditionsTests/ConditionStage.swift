@@ -60,7 +60,7 @@ struct ConditionStage {
     mutating func pass(to seconds: Double) {
         let end = Self.moment(Self.time(seconds))
         if end.wall > now { unsettled.settle(at: moment) }
-        while let due = unsettled.nextDue, due <= end.now {
+        while unsettled.isEvaluating, let due = unsettled.nextDue, due <= end.now {
             unsettled.tick(at: Moment(wall: end.wall - due.duration(to: end.now), now: due))
         }
         now = end.wall

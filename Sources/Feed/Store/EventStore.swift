@@ -257,6 +257,8 @@ package actor EventStore {
             next = position
             return true
         }
+        state.finishObserver(at: moment)
+        announce()
     }
 
     /// Accepts no more events; readers get the remaining lines, then `bye` with this reason.

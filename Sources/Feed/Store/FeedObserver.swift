@@ -19,7 +19,7 @@ package protocol FeedObserver: Sendable {
     mutating func series(named name: String, of source: String, at moment: Moment) -> ObservedSeries
     /// There was no room for a series of a source.
     mutating func refuse(seriesOf source: String)
-    /// A series is gone; its index may be given to another one.
+    /// A series is gone; its index may be given to another one. A series with values and one without may have the same.
     mutating func remove(series: Int32, at moment: Moment)
 
     /// Observes an event that has a number, and no word.
@@ -41,7 +41,9 @@ package protocol FeedObserver: Sendable {
     mutating func settle(at moment: Moment)
     /// Evaluates what depends on time: at `nextDue`, at most once a second.
     mutating func tick(at moment: Moment)
-    /// Reports again what is not ok.
+    /// Evaluates everything, as the inputs have ended.
+    mutating func finish(at moment: Moment)
+    /// Reports again what fires.
     mutating func remind(at moment: Moment)
     /// Removes and returns the next alert to publish, with its source's name.
     mutating func nextAlert() -> (source: String, alert: Alert)?
@@ -70,6 +72,8 @@ package enum Observation: Sendable {
     case failure(Failure)
     case recovered
     case progress(Progress)
+    /// Its answer is complete, with all its pages.
+    case complete
     /// It is alive, and says nothing that conditions compare.
     case heard
     /// The state of an agent of a fleet.

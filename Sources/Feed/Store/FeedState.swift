@@ -23,6 +23,8 @@ package struct FeedState: ~Copyable, Sendable {
     private(set) var observer: (any FeedObserver)?
     /// What it wants to see of each series, by index; nil where it was not asked.
     private var observed: [ObservedSeries?] = []
+    /// How many of our series the observer has under each of its indices: one with values and one without may have the same name.
+    private var observedCounts: [Int] = []
     /// Sources of whose series one found no room, which it was told.
     private var refusingSources: Set<Int32> = []
     /// Sources that were added, described anew or retired since it was told of them.
@@ -118,6 +120,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// Forgets released sources, after emitting the last lines of their windows.
     private mutating func forget(_ gone: Set<Int>, _ moment: Moment) {
         guard !gone.isEmpty else { return }
+        describeSources(moment)
         let theirs = tables.series.indices.filter { gone.contains(tables.series[$0].source) }
         for index in theirs { flush(index, moment, isComplete: true) }
         removeSeries(theirs, moment)
@@ -338,6 +341,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// - Parameter readsLog: whether it has yet to see the lines of the log.
     mutating func setObserver(_ new: any FeedObserver, readsLog: Bool = false, at moment: Moment) {
         (observer, observed, changedSources, refusingSources) = (new, [], [], [])
+        observedCounts = []
         for status in tables.statuses { observer?.describe(status, at: moment) }
         observeSeries(at: moment)
         let lines = readsLog ? tables.log.firstSequence..<tables.log.nextSequence : 0..<0
@@ -353,8 +357,7 @@ package struct FeedState: ~Copyable, Sendable {
         guard observer != nil else { return }
         for index in tables.series.indices where tables.series[index].source >= 0 && !tables.series.isGone(index) {
             let isKnown = index < observed.count && observed[index] != nil
-            let kind = tables.series[index].kind
-            if !isKnown, kind == .data || kind == .text { _ = observe(index, moment) }
+            if !isKnown, tables.series[index].kind != .alert { _ = observe(index, moment) }
         }
     }
 
@@ -369,6 +372,13 @@ package struct FeedState: ~Copyable, Sendable {
         guard observer != nil else { return }
         describeSources(moment)
         observer?.tick(at: moment)
+        publishAlerts(moment)
+    }
+
+    /// Evaluates everything, as the inputs have ended.
+    mutating func finishObserver(at moment: Moment) {
+        describeSources(moment)
+        observer?.finish(at: moment)
         publishAlerts(moment)
     }
 
@@ -393,6 +403,13 @@ package struct FeedState: ~Copyable, Sendable {
         changedSources = []
     }
 
+    /// What the observer wants to see of a series.
+    @inline(__always)
+    private mutating func wanted(of index: Int, _ moment: Moment) -> ObservedSeries {
+        let known = index < observed.count ? observed[index] : nil
+        return known ?? observe(index, moment)
+    }
+
     /// Asks what the observer wants to see of a series.
     @inline(never)
     private mutating func observe(_ index: Int, _ moment: Moment) -> ObservedSeries {
@@ -402,12 +419,17 @@ package struct FeedState: ~Copyable, Sendable {
             observed.append(contentsOf: repeatElement(nil, count: index - observed.count + 1))
         }
         observed[index] = wanted
+        if wanted.index >= 0 {
+            let missing = Int(wanted.index) - observedCounts.count + 1
+            if missing > 0 { observedCounts.append(contentsOf: repeatElement(0, count: missing)) }
+            observedCounts[Int(wanted.index)] += 1
+        }
         return wanted
     }
 
     private func seriesName(of index: Int) -> String {
-        let source = tables.sources.name(of: tables.series[index].source)
-        return tables.series.key(of: index).map { "\(source)/\(String(decoding: $0, as: UTF8.self))" } ?? source
+        let name = tables.series[index].kind.prefix + tables.sources.name(of: tables.series[index].source)
+        return tables.series.key(of: index).map { "\(name)/\(String(decoding: $0, as: UTF8.self))" } ?? name
     }
 
     /// Shows the observer an event whose line was just added.
@@ -415,6 +437,7 @@ package struct FeedState: ~Copyable, Sendable {
     private mutating func observe(
         _ record: EventBatch.Record, _ bytes: UnsafeBufferPointer<UInt8>, _ moment: Moment
     ) {
+        if !tables.removedTexts.isEmpty { forgetRemovedTexts(moment) }
         guard newestIndex >= 0 else {
             if refusingSources.insert(record.source).inserted {
                 let name = tables.sources.name(of: Int(record.source))
@@ -422,8 +445,7 @@ package struct FeedState: ~Copyable, Sendable {
             }
             return
         }
-        let known = newestIndex < observed.count ? observed[newestIndex] : nil
-        let wanted = known ?? observe(newestIndex, moment)
+        let wanted = wanted(of: newestIndex, moment)
         guard wanted.index >= 0 else { return }
         let line = tables.log.nextSequence - 1
         if !wanted.needsEvents, !record.value.isNaN {
@@ -455,11 +477,18 @@ package struct FeedState: ~Copyable, Sendable {
     private mutating func forgetObserved(_ index: Int, _ moment: Moment) {
         guard index < observed.count, let old = observed[index] else { return }
         observed[index] = nil
-        if old.index >= 0 { observer?.remove(series: old.index, at: moment) }
+        guard old.index >= 0 else { return }
+        observedCounts[Int(old.index)] -= 1
+        if observedCounts[Int(old.index)] == 0 { observer?.remove(series: old.index, at: moment) }
+    }
+
+    private mutating func forgetRemovedTexts(_ moment: Moment) {
+        for index in tables.takeRemovedTexts() { forgetObserved(index, moment) }
     }
 
     /// Evaluates answers that are complete, and publishes what was decided.
     private mutating func settle(_ moment: Moment) {
+        if !tables.removedTexts.isEmpty { forgetRemovedTexts(moment) }
         guard observer != nil else { return }
         describeSources(moment)
         observer?.settle(at: moment)
@@ -585,6 +614,7 @@ package struct FeedState: ~Copyable, Sendable {
                 gone.append(String(decoding: tables.series.key(of: index) ?? [], as: UTF8.self))
             }
         }
+        defer { observe(.complete, of: source, moment) }
         guard answer.isReported || !gone.isEmpty else { return }
         var rest = gone[...]
         repeat {
@@ -761,6 +791,7 @@ package struct FeedState: ~Copyable, Sendable {
             }
         }
         tables.log.expire(at: moment.now)
+        settle(moment)
         return hasMore
     }
 
@@ -789,6 +820,7 @@ package struct FeedState: ~Copyable, Sendable {
             guard tables.log.totalCost < end else { return true }
             closeMemberWindows(of: member, until: end, moment)
         }
+        settle(moment)
         return tables.log.totalCost >= end
     }
 
@@ -880,7 +912,7 @@ package struct FeedState: ~Copyable, Sendable {
         encoder.setTail(fleet.tail(of: owner))
         defer { encoder.setTail(tail) }
         let scale = tables.series[index].kind == .data ? tables.sources.bands(of: tables.series[index].source) : nil
-        let isObserved = index < observed.count && observed[index]?.needsWindows == true
+        let isObserved = observer != nil && wanted(of: index, moment).needsWindows
         var windows: [Window] = []
         tables.windowNames(of: index).withUnsafeBufferPointer { names in
             func emit(_ window: Window) {

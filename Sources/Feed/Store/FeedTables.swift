@@ -55,6 +55,9 @@ package struct FeedTables: ~Copyable, Sendable {
     /// The states of the sources that are not retired, in the order they were first registered.
     package var statuses: [SourceStatus] { sources.statuses }
 
+    /// Series that have made room for others: see `takeRemovedTexts`.
+    private(set) var removedTexts: [Int] = []
+
     /// Whether an event is more than a window ahead of the clock.
     @inline(__always)
     func isFuture(_ time: Timestamp, _ wall: Timestamp) -> Bool {
@@ -166,6 +169,13 @@ package struct FeedTables: ~Copyable, Sendable {
                 })
         }
         removeSeries(gone.sorted())
+        removedTexts += gone
+    }
+
+    /// Removes and returns the indices of series that have made room for others, which may have them now.
+    mutating func takeRemovedTexts() -> [Int] {
+        defer { removedTexts = [] }
+        return removedTexts
     }
 
     /// Removes some series, with their kept lines.

@@ -50,6 +50,11 @@ package struct RecordedTime: Sendable {
     private var offset = Duration.zero
     private var isNewRun = false
 
+    /// The steady clock before the first line.
+    package static let start = LoopInstant(nanoseconds: 1_000_000_000)
+    /// Where it ends, whatever times lines have: far enough from what a clock can count.
+    private static let end = LoopInstant(nanoseconds: .max / 4)
+
     package init() {}
 
     /// Another run begins.
@@ -57,11 +62,11 @@ package struct RecordedTime: Sendable {
 
     /// Moves on to the time of a numbered line.
     package mutating func advance(to time: Timestamp, _ clock: ClockChange? = nil) -> Moment {
-        let start = moment?.now ?? LoopInstant(nanoseconds: 1_000_000_000)
+        let start = moment?.now ?? Self.start
         if moment == nil || isNewRun { offset = time - start.timestamp }
         isNewRun = false
         if let clock { offset += clock.step + clock.slept }
-        let now = start.advanced(by: max(.zero, (time - offset) - start.timestamp))
+        let now = min(start.advanced(by: max(.zero, (time - offset) - start.timestamp)), Self.end)
         let new = Moment(wall: now.timestamp + offset, now: now)
         moment = new
         return new

@@ -55,7 +55,7 @@ actor AgainstCheck {
         since = options[\.since]?.time(now: platform.wall.now) { LocalTime.offset(at: $0) }
         engine = AlertEngine(
             rules, run: "", window: .seconds(10),
-            at: Moment(wall: platform.wall.now, now: LoopInstant(nanoseconds: 1_000_000_000)))
+            at: Moment(wall: platform.wall.now, now: RecordedTime.start))
         printer = EpisodePrinter(
             options.alertFormat, isTerminal: platform.outputIsTerminal, names: rules.map(\.name))
     }
@@ -132,15 +132,11 @@ actor AgainstCheck {
     private func check() async throws -> Int32 {
         let isRead = try await read(from: since.map { $0 - engine.memory }) { line in
             apply(line)
-            while let (source, alert) = engine.nextAlert() {
-                if let ended = episodes.add(alert, of: source) { try add(ended) }
-            }
+            try takeAlerts()
         }
         guard isRead else { return 2 }
         if let moment = time.moment { engine.settle(at: moment) }
-        while let (source, alert) = engine.nextAlert() {
-            if let ended = episodes.add(alert, of: source) { try add(ended) }
-        }
+        try takeAlerts()
         for episode in episodes.firing { try add(episode) }
         try flush()
         guard lines > 0 else {
@@ -151,6 +147,12 @@ actor AgainstCheck {
         if engine.refused > 0 { notice("more than 10,000 series of conditions: further ones were left out") }
         if episodes.leftOut > 0 { notice("\(episodes.leftOut) alerts were left out: too many fire at once") }
         return 0
+    }
+
+    private func takeAlerts() throws(SystemError) {
+        while let (source, alert) = engine.nextAlert() {
+            if let ended = episodes.add(alert, of: source) { try add(ended) }
+        }
     }
 
     /// Shows the rules a line, at its time.
@@ -170,7 +172,7 @@ actor AgainstCheck {
             }
             guard relayed.line.seq != nil else {
                 return engine.apply(
-                    relayed.line, at: time.moment ?? time.moment(at: LoopInstant(nanoseconds: 1_000_000_000)))
+                    relayed.line, at: time.moment ?? time.moment(at: RecordedTime.start))
             }
         }
         let old = time.moment

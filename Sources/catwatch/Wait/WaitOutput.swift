@@ -53,6 +53,8 @@ actor WaitOutput {
     /// The time of lines that were there before.
     private var recorded = RecordedTime()
     private var lastTime: Timestamp?
+    /// The lines since answers were last evaluated.
+    private var unsettled: [UInt8] = []
     /// The number of answers, of errors and of events, and the message of the newest error.
     private var (answers, errors, events) = (0, 0, 0)
     private var newestError: String?
@@ -72,6 +74,8 @@ actor WaitOutput {
     private let news: Wakeup
 
     private static let statusPause = Duration.milliseconds(500)
+    // Lines of one time that `wait` holds: 1 MiB; then they count as two answers.
+    private static let longestBatch = 1 << 20
     /// How long the lines of a fleet count as old.
     private static let backlog = Duration.seconds(2)
 
@@ -88,7 +92,8 @@ actor WaitOutput {
         since = options[\.since]?.time(now: platform.machineWall.now) { LocalTime.offset(at: $0) }
         let (start, time) = (platform.loop.clock.now, platform.wall.now)
         begun = start
-        let moment = Moment(wall: time, now: start)
+        // The steady clock of a feed with a past begins with its first line.
+        let moment = Moment(wall: time, now: origin == .sources ? start : RecordedTime.start)
         base = (moment, start)
         statusDue = start.advanced(by: Self.statusPause)
         wanted = options[\.waitFor].count
@@ -171,7 +176,9 @@ actor WaitOutput {
         guard let piece = delivery.piece else { return }
         try await apply(piece.withUnsafeBytes { Array($0) })
         guard case .end = delivery, outcome == nil else { return }
+        settle()
         if !isLive, isCaughtUp { goLive() }
+        if evaluator.isEvaluating { evaluator.evaluateAll(at: now) }
         judge()
         if outcome == nil { decide(.ended) }
     }
@@ -186,9 +193,6 @@ actor WaitOutput {
             try await loop.sleep(for: .zero)
             slice.restart()
         }
-        guard outcome == nil else { return }
-        evaluator.settle(at: now)
-        judge(among: bytes[...])
     }
 
     private func apply(_ bytes: Bytes) {
@@ -216,12 +220,11 @@ actor WaitOutput {
             return evaluator.apply(line, at: now)
         }
         lastSequence = line.seq ?? lastSequence
+        // The lines of a batch have one time.
+        if unsettled.count >= Self.longestBatch || lastTime.map({ $0 != line.time }) ?? false { settle() }
+        lastTime = line.time
+        guard outcome == nil else { return }
         if !isLive {
-            if origin == .recording, lastTime.map({ $0 != line.time }) ?? false {
-                evaluator.settle(at: now)
-                judge()
-            }
-            lastTime = line.time
             pass(to: recorded.advance(to: line.time, clock))
             base = (recorded.moment ?? base.moment, loop.clock.now)
             if let since, line.time >= since, !evaluator.isEvaluating { evaluator.evaluateAll(at: now) }
@@ -230,7 +233,15 @@ actor WaitOutput {
         }
         guard outcome == nil else { return }
         evaluator.apply(line, at: now)
+        unsettled += bytes + [UInt8(ascii: "\n")]
         judge(among: bytes)
+    }
+
+    /// Evaluates the answers that are complete.
+    private func settle() {
+        evaluator.settle(at: now)
+        judge(among: unsettled[...])
+        unsettled.removeAll(keepingCapacity: true)
     }
 
     /// Reads the newest line of a series that was there before.
@@ -256,6 +267,7 @@ actor WaitOutput {
 
     /// There is nothing more to read for now.
     private func rest() {
+        settle()
         if !isLive, isCaughtUp { goLive() }
         if isLive, isConnected { pass(to: now) }
         judge()
