@@ -360,6 +360,8 @@ package struct AlertEngine: FeedObserver {
             }
         }
         (entry.alert.severity, entry.alert.note) = (rule.severity?.rawValue, rule.note)
+        // The worst value of other tests says nothing.
+        if known.isEmpty { entry.alert.worst = nil }
         entry.alert.test = evaluator.conditions[number].body
         entry.alert.limit = evaluator.conditions[number].shownLimit
         entries[key] = entry

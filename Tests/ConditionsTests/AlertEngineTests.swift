@@ -411,6 +411,7 @@ import Testing
         #expect(stage.alerts.last?.condition == "warm")
         stage.value("a", at: 4, 6)
         #expect(stage.told.last == "resolved a at 4 since 1 = 6.0 by until")
+        #expect(stage.alerts.last?.worst == 6.5, "that of the tests as they are")
         #expect(stage.alerts.last?.condition == "hot")
     }
 
@@ -426,6 +427,115 @@ import Testing
         stage.pass(to: 1_001)
         #expect(stage.told.last == "reminder a at 1000 since 1 = 7.0")
         #expect(stage.told.count == 3)
+    }
+
+    @Test func whatIsAboutToEndIsNotToldAgain() throws {
+        let rule = AlertRule(name: "hot", conditions: [try Condition("a > 5 until < 3 for 1h")], reminder: .seconds(60))
+        var stage = AlertStage([rule], sources: [SourceDescription(name: "a")])
+        stage.value("a", at: 1, 7)
+        stage.value("a", at: 2, 1)
+        stage.pass(to: 1_000)
+        #expect(stage.alerts.map(\.state) == [.firing, .clearing])
+    }
+
+    @Test func aCutTextIsNoWholeOne() throws {
+        var stage = try AlertStage(#"a text not contains "x""#)
+        stage.pass(to: 1)
+        stage.publish(stage.event("a", .data(Datum(text: Array("abc".utf8)[...], flaws: .cut))))
+        #expect(stage.told.isEmpty)
+        stage.publish(stage.event("a", .data(Datum(text: Array("abc".utf8)[...]))))
+        #expect(stage.alerts.count == 1)
+    }
+
+    @Test func theStoreLooksAtTimeWhenItIsDue() async throws {
+        try await withLoop(virtual: true) { loop in
+            let store = EventStore(
+                on: loop, wall: LoopWall(loop),
+                identity: AgentIdentity(run: "r", version: "1", started: AlertStage.start))
+            let source = await store.register(SourceDescription(name: "a"))
+            let rules = try AlertStage.rules(["a > 5 for 7s"])
+            await store.setObserver(AlertEngine(rules, run: "r", window: .seconds(10), at: store.moment))
+            await store.publish([Event(time: store.wallTime, source: source, body: .data(Datum(value: 7)))])
+            try await loop.sleep(for: .milliseconds(7_001))
+            #expect(await store.firingAlerts == 1)
+        }
+    }
+
+    private struct LoopWall: WallClock {
+        let loop: EventLoop
+        init(_ loop: EventLoop) { self.loop = loop }
+        var now: Timestamp { AlertStage.start + .nanoseconds(loop.clock.now.nanoseconds) }
+    }
+
+    // MARK: Stored alerts
+
+    private static func moment(_ seconds: Int) -> Moment {
+        Moment(
+            wall: AlertStage.start + .seconds(seconds),
+            now: LoopInstant(nanoseconds: (Int64(seconds) + 1) * 1_000_000_000))
+    }
+
+    private static func stored(_ state: Alert.State, at second: Int, since: Int, age: Int) -> AlertEngine.Stored {
+        let alert = Alert(
+            about: "web.a", condition: "hot", state: state, id: "1", at: moment(second).wall, since: moment(since).wall,
+            test: "web.a > 5 for 10s", evidence: Alert.Evidence(run: "r0", from: 1, to: 2))
+        return AlertEngine.Stored(alert, of: "web.a", age: .seconds(age))
+    }
+
+    private static func engine(_ stored: AlertEngine.Stored, at second: Int) throws -> AlertEngine {
+        var engine = AlertEngine(
+            try AlertStage.rules(["hot: web.a > 5 for 10s"]), run: "r1", window: .seconds(10), at: moment(second))
+        engine.restore([stored], isFleet: true, at: moment(second))
+        return engine
+    }
+
+    /// A reminder says when it was written, and not since when it fires.
+    @Test func howLongItHasFiredGoesOn() throws {
+        for (state, at, down) in [(Alert.State.firing, 20, 1_000 - 900 + 5), (.reminder, 80, 1_000 - 900 + 5 + 60)] {
+            var engine = try Self.engine(Self.stored(state, at: at, since: 10, age: 5), at: 900)
+            let wanted = engine.series(named: "web.a", of: "web.a", at: Self.moment(1_000))
+            engine.observe(1, of: wanted.index, line: 1, at: Self.moment(1_000))
+            #expect(engine.nextAlert()?.alert.down == .seconds(down))
+        }
+    }
+
+    @Test func whatDoesNotComeBackIsForgottenAfterADay() throws {
+        for comesBack in [false, true] {
+            var engine = try Self.engine(Self.stored(.firing, at: 20, since: 10, age: 5), at: 100)
+            let wanted = engine.series(named: "web.a", of: "web.a", at: Self.moment(100))
+            if comesBack { engine.observe(.data, of: "web.a", line: 1, at: Self.moment(101)) }
+            #expect(engine.nextDue.map { $0 <= Self.moment(100 + 86_401).now } == true)
+            engine.tick(at: Self.moment(100 + 86_401))
+            let alert = engine.nextAlert()?.alert
+            #expect(
+                alert?.state == (comesBack ? .reminder : .resolved) && alert?.reason == (comesBack ? nil : .forgotten))
+            guard !comesBack else { continue }
+            for second in [90_000, 90_020] {
+                engine.observe(7, of: wanted.index, line: 2, at: Self.moment(second))
+                engine.tick(at: Self.moment(second))
+            }
+            #expect([engine.nextAlert()?.alert.state, engine.nextAlert()?.alert.state] == [.pending, .firing])
+        }
+    }
+
+    @Test func aRecordedSeriesThatIsGoneComesBack() throws {
+        var engine = AlertEngine(
+            try AlertStage.rules(["hot: a > 5"]), run: "r", window: .seconds(10), at: Self.moment(0))
+        var recorded = RecordedEvents()
+        let lines = [
+            #"{"seq":1,"time":"2026-05-28T20:26:41.000000Z","type":"a","source":"a","series":"a/x","value":7}"#,
+            #"{"seq":2,"time":"2026-05-28T20:26:42.000000Z","type":"progress","source":"a","done":1,"page":1,"items":1,"gone":["x"]}"#,
+            #"{"seq":3,"time":"2026-05-28T20:26:43.000000Z","type":"a","source":"a","series":"a/y","value":1}"#,
+            #"{"seq":4,"time":"2026-05-28T20:26:44.000000Z","type":"a","source":"a","series":"a/x","value":8}"#,
+        ]
+        for line in lines {
+            Array(line.utf8).withUnsafeBufferPointer { bytes in
+                if let line = RecordedLine(bytes) { recorded.show(line, to: &engine, at: Self.moment(1)) }
+            }
+        }
+        var told: [String] = []
+        while let (_, alert) = engine.nextAlert() { told.append("\(alert.state) \(alert.about)") }
+        #expect(told == ["firing a/x", "resolved a/x", "firing a/x"])
     }
 
     @Test func conditionsAreToldInTheirOrder() throws {
