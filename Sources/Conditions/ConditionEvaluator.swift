@@ -7,7 +7,7 @@ package import Reactor
 /// the rules. Events set *readings*. A stream's readings are evaluated at once, those of a polled source when its answer is
 /// complete (`settle`); `tick` evaluates what depends on time.
 package struct ConditionEvaluator: Sendable {
-    // Bound: conditions × series | 10,000 | further ones have no state; reported once
+    // Bound: conditions × series, members of sets included | 10,000 | further ones have no state; reported once
     private static let mostInstances = 10_000
     // Bound: sources and agents that conditions are about | 10,000 | further ones not observed
     private static let mostSources = 10_000
@@ -20,7 +20,7 @@ package struct ConditionEvaluator: Sendable {
     private let subjects: SubjectIndex
     private let setNumbers: [Int]
     private let hasPercentile: Bool
-    private let limitsChanges: Bool
+    private let reportsChanges: Bool
     /// The width of the feed's windows.
     package var window: Duration
 
@@ -51,14 +51,14 @@ package struct ConditionEvaluator: Sendable {
     /// - Parameters:
     ///   - moment: now.
     ///   - isEvaluating: whether the first readings already count; else `evaluateAll` begins it.
-    ///   - limitsChanges: whether a state changes ten times a second at most.
+    ///   - reportsChanges: whether changes of states are reported, at most ten a second of each; else only what is met counts.
     package init(
         _ conditions: [Condition], at moment: Moment, window: Duration = .seconds(10), isEvaluating: Bool = true,
-        limitsChanges: Bool = true
+        reportsChanges: Bool = true
     ) {
         self.conditions = conditions
         (now, self.window) = (moment, window)
-        (self.isEvaluating, self.limitsChanges) = (isEvaluating, limitsChanges)
+        (self.isEvaluating, self.reportsChanges) = (isEvaluating, reportsChanges)
         subjects = SubjectIndex(conditions)
         setNumbers = conditions.indices.filter { conditions[$0].isOfSet }
         hasPercentile = conditions.contains(where: \.hasPercentile)
@@ -739,20 +739,21 @@ package struct ConditionEvaluator: Sendable {
     private mutating func change(_ index: Int, to state: ConditionState, isGone: Bool = false) -> Bool {
         let (old, number) = (instances[index].state.phase, instances[index].condition)
         guard state.phase != old else { return true }
-        if limitsChanges, !isGone, !instances[index].changes.add(at: now.now) { return false }
+        if reportsChanges, !isGone, !instances[index].changes.add(at: now.now) { return false }
         instances[index].state = state
         if state.phase.isMet != old.isMet { met[number] += state.phase.isMet ? 1 : -1 }
+        guard reportsChanges else { return true }
+        let (value, decisive) = measurement(of: index, isMet: state.phase > .ok)
         if old == .ok {
-            instances[index].course = Course(from: line)
+            instances[index].course = Course(from: decisive)
             instances[index].course.note(instances[index], conditions[number])
         }
         let isAgent = sources[instances[index].source].isAgent
-        let (value, from) = measurement(of: index, isMet: state.phase > .ok)
         transitions.append(
             Transition(
                 condition: number, about: instances[index].name,
                 source: isAgent ? nil : sources[instances[index].source].name, old: old, new: state, at: now,
-                from: instances[index].course.from, line: line > 0 ? line : from, value: isGone ? .nothing : value,
+                from: instances[index].course.from, line: decisive, value: isGone ? .nothing : value,
                 worst: instances[index].course.worst, isGone: isGone))
         return true
     }
@@ -761,17 +762,18 @@ package struct ConditionEvaluator: Sendable {
     private mutating func change(set number: Int, to state: ConditionState, isGone: Bool = false) -> Bool {
         let old = sets[number].state.phase
         guard state.phase != old else { return true }
-        if limitsChanges, !isGone, !sets[number].changes.add(at: now.now) { return false }
+        if reportsChanges, !isGone, !sets[number].changes.add(at: now.now) { return false }
         sets[number].state = state
-        if old == .ok { sets[number].course = Course(from: line) }
+        guard reportsChanges else { return true }
         let decisive = isGone ? nil : decisiveInstance(of: number)
-        let (value, from) = decisive.map { measurement(of: $0, isMet: state.phase > .ok) } ?? (.nothing, 0)
+        let (value, from) = decisive.map { measurement(of: $0, isMet: state.phase > .ok) } ?? (.nothing, line)
+        if old == .ok { sets[number].course = Course(from: from) }
         let owners = Set(sets[number].members.map { instances[$0].source })
         transitions.append(
             Transition(
                 condition: number, about: conditions[number].setName,
                 source: owners.count == 1 ? owners.first.map { sources[$0].name } : nil, old: old, new: state, at: now,
-                from: sets[number].course.from, line: line > 0 ? line : from, value: value, worst: nil, isGone: isGone))
+                from: sets[number].course.from, line: from, value: value, worst: nil, isGone: isGone))
         return true
     }
 
@@ -788,7 +790,8 @@ package struct ConditionEvaluator: Sendable {
         if case .isSilent = condition.allTests[number].kind, let heard = readings[number].time {
             value = .number(heard.duration(to: now.now).seconds)
         }
-        return (value, readings[number].line)
+        // `fails` and `silent` have no line of their own.
+        return (value, readings[number].line > 0 ? readings[number].line : line)
     }
 
     /// Returns the verdict on a test now; `due` becomes the time when that may change by itself, if that is earlier.

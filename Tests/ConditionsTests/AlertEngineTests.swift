@@ -57,6 +57,16 @@ import Testing
         #expect(stage.alerts.map(\.worst).suffix(6) == [7, 9, 9, 9, 9, 9])
     }
 
+    /// An answer is evaluated behind its other lines.
+    @Test func theEvidenceIsTheLineWithTheValue() throws {
+        var stage = try AlertStage("a > 5 for 1s", sources: [.init(name: "a", rhythm: .every(.seconds(5)))])
+        stage.pass(to: 1)
+        stage.poll("a", [("a/x", 7), ("a/y", 1)], recovers: false)
+        stage.pass(to: 3)
+        #expect(stage.alerts.map(\.state) == [.pending, .firing])
+        #expect(stage.alerts.allSatisfy { $0.evidence == Alert.Evidence(run: "r1", from: 1, to: 1) })
+    }
+
     @Test func theNextEpisodeHasAnotherID() throws {
         var stage = try AlertStage("a > 5")
         for second in 1...4 { stage.value("a", at: Double(second), second % 2 == 1 ? 7 : 3) }

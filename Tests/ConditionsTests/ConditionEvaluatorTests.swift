@@ -507,13 +507,20 @@ import Testing
     }
 
     @Test func changesTenTimesASecondAndEndsWithTheNewest() throws {
-        var stage = try ConditionStage("> 5", limitsChanges: true)
+        var stage = try ConditionStage("> 5", reportsChanges: true)
         for number in 1...1_000 { try stage.value("a", 1 + Double(number) / 2_000, Double(number % 2) * 10) }
         #expect(stage.evaluator.takeTransitions().count == 10)
         try stage.value("a", 1.6, 10)
         stage.pass(to: 3)
         #expect(stage.isMet)
         #expect(stage.evaluator.takeTransitions().count <= 1)
+    }
+
+    /// Of who asks only what is met, nothing is held for each change.
+    @Test func holdsNoChangesThatNobodyTakes() throws {
+        var stage = try ConditionStage("> 5")
+        for number in 1...100 { try stage.value("a", Double(number), Double(number % 2) * 10) }
+        #expect(stage.evaluator.takeTransitions().isEmpty)
     }
 
     /// Whatever is sent, in whichever order, time goes on and nothing traps; what is met is met for a series.

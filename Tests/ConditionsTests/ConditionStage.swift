@@ -22,10 +22,10 @@ struct ConditionStage {
     private var now = start
 
     /// - Parameter sources: the members of each object of `sources` in the first `stats`.
-    init(_ lines: String..., sources: [String] = [], isEvaluating: Bool = true, limitsChanges: Bool = false) throws {
+    init(_ lines: String..., sources: [String] = [], isEvaluating: Bool = true, reportsChanges: Bool = false) throws {
         unsettled = ConditionEvaluator(
             try lines.map { try Condition($0) }, at: Self.moment(Self.start), isEvaluating: isEvaluating,
-            limitsChanges: limitsChanges)
+            reportsChanges: reportsChanges)
         try greet(sources)
     }
 

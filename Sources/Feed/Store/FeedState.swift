@@ -312,7 +312,8 @@ package struct FeedState: ~Copyable, Sendable {
             case .kept:
                 "the newest lines of all series take more than \(limits.keptCapacity) bytes (--kept-bytes): the oldest are"
                     + " dropped, and readers that come later do not see them"
-            case .alerts: "more than 10,000 series of conditions: further ones have no alerts"
+            case .alerts:
+                "conditions are about more than 10,000 series: further ones have no alerts, and sets that they are of no result"
             case .endpoints: "more than \(limits.endpoints) endpoints: further ones are asked, but have no statistics"
             }
         sayOfItself(.error(Failure(.config, reason)), about: limit.rawValue, at: moment)

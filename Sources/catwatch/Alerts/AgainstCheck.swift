@@ -144,7 +144,7 @@ actor AgainstCheck {
             return 1
         }
         if options.alertFormat == .text { try write(summary) }
-        if engine.refused > 0 { notice("more than 10,000 series of conditions: further ones were left out") }
+        if engine.refused > 0 { notice("conditions are about more than 10,000 series: further ones were left out") }
         if episodes.leftOut > 0 { notice("\(episodes.leftOut) alerts were left out: too many fire at once") }
         return 0
     }

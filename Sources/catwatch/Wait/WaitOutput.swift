@@ -100,7 +100,7 @@ actor WaitOutput {
         isLive = origin == .sources
         evaluator = ConditionEvaluator(
             options[\.waitFor] + options[\.waitFail], at: moment,
-            isEvaluating: origin == .sources || origin == .recording && options[\.since] == nil, limitsChanges: false)
+            isEvaluating: origin == .sources || origin == .recording && options[\.since] == nil, reportsChanges: false)
         news = Wakeup(loop: loop)
     }
 
@@ -386,7 +386,9 @@ actor WaitOutput {
         }
         let came = answers > 0 ? counted(answers, "answer") : counted(events, "event")
         let away = isConnected ? "" : "; the agent is away"
-        return "\(state)\(away); \(came)" + (errors > 0 ? ", \(counted(errors, "error"))" : "")
+        let left =
+            evaluator.refused > 0 ? "; conditions are about more than 10,000 series, further ones were left out" : ""
+        return "\(state)\(left)\(away); \(came)" + (errors > 0 ? ", \(counted(errors, "error"))" : "")
     }
 
     /// The sentence for stderr; nil when nothing is to be said.

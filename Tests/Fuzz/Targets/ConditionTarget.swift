@@ -16,7 +16,7 @@ enum ConditionTarget: FuzzTarget {
                     wall: time, now: LoopInstant(nanoseconds: (time - Timestamp(seconds: 1_700_000_000)).nanoseconds))
             }
             var evaluator = ConditionEvaluator(
-                [condition], at: moment(time), isEvaluating: choice & 2 == 0, limitsChanges: choice & 1 == 0)
+                [condition], at: moment(time), isEvaluating: choice & 2 == 0, reportsChanges: choice & 1 == 0)
             for bytes in lines {
                 guard let line = try? LineDecoder.decode(bytes) else { continue }
                 time = time + .milliseconds(choice * 100)
