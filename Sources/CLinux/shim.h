@@ -30,15 +30,6 @@
 /* open(2) is variadic. */
 static inline int cw_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
 
-/* When a file was made, in nanoseconds since 1970, a link being one itself; 0 where that is not known. Glibc declares statx(2)
-   for GNU programs only. */
-static inline int64_t cw_birth_time(const char *path)
-{
-    struct statx status;
-    if (syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &status) != 0 || !(status.stx_mask & STATX_BTIME)) return 0;
-    return status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
-}
-
 /* What one step of getopt_long(3) tells. */
 struct cw_option_step {
     int code;             /* what getopt_long returned */

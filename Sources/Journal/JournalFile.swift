@@ -71,17 +71,6 @@ package struct JournalFile {
         }
     }
 
-    /// The identities of the file and of its write-ahead log, as a note for the next agent; nil unless both exist.
-    var pair: String? {
-        guard let file = FileIdentity.lasting(at: path), let log = FileIdentity.lasting(at: path + "-wal") else {
-            return nil
-        }
-        return "\(file) \(log)"
-    }
-
-    /// Whether the write-ahead log beside it belongs to it, judged by reading both.
-    func hasItsLog() throws(JournalFault) -> Bool { try JournalPair.belongTogether(at: path) }
-
     /// Returns the identity of the file that has the name now.
     func identity() throws(JournalFault) -> FileIdentity {
         do throws(SystemError) {
@@ -91,7 +80,8 @@ package struct JournalFile {
         }
     }
 
-    /// Creates the file, readable by its owner only, or checks the existing one. Moves the log of another file aside.
+    /// Creates the file, readable by its owner only, or checks the existing one. A log without its file is moved aside:
+    /// SQLite would delete it, or apply it to another file.
     ///
     /// Does not open an existing file: closing it would release SQLite's locks in this process.
     ///
@@ -100,8 +90,7 @@ package struct JournalFile {
         for suffix in ["-wal", "-shm"] { try check(suffix) }
         var status = stat()
         guard lstat(path, &status) == 0 else {
-            // SQLite would delete the log, which may hold the only copy of its lines.
-            let notice = try moveLogAside("it was removed or renamed without its log")
+            let notice = try moveLogAside()
             do throws(SystemError) {
                 _ = try Descriptor.open(path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
             } catch {
@@ -111,20 +100,7 @@ package struct JournalFile {
         }
         try checkKind()
         try check(status)
-        return status.st_size == 0 ? try moveLogAside("an empty file has taken its place") : nil
-    }
-
-    /// Has SQLite recreate an index that does not match the log and the file: it would use that index if another process
-    /// has it open.
-    ///
-    /// Opens the file, which `prepare` must not do: only call it before this process opens the journal.
-    ///
-    /// - Parameter isPair: whether file and log are those of the last owner. Then so are those of a process that has the
-    ///   index open, and it must go on sharing the index: with one of its own it would miss what is committed from now
-    ///   on, and at its end checkpoint by that index and remove the log. Otherwise the index may be another file's.
-    func renewStaleIndex(isPair: Bool) {
-        guard JournalIndex.isStale(beside: path) else { return }
-        if isPair { JournalIndex.invalidate(beside: path) } else { unlink(path + "-shm") }
+        return status.st_size == 0 ? try moveLogAside() : nil
     }
 
     /// Refuses everything but a regular file, if it exists, for readers too: opening a pipe would wait for its writer.
@@ -179,28 +155,15 @@ package struct JournalFile {
         for suffix in ["-wal", "-shm", ""] { try move(suffix, to: target) }
     }
 
-    /// Renames the log beside it, which belongs to another file, and the index, which others may have open.
+    /// Renames the log and the index beside it, which belong to another file.
     ///
-    /// - Parameter reason: the reason why we know that, for the sentence.
     /// - Returns: a sentence about the move; nil when there is no log.
-    func moveLogAside(_ reason: String) throws(JournalFault) -> String? {
+    func moveLogAside() throws(JournalFault) -> String? {
         let isThere = logIdentity != nil
         guard isThere || exists(path + "-shm") else { return nil }
         let target = freeName()
         for suffix in ["-wal", "-shm"] { try move(suffix, to: target) }
-        return isThere ? "\(reason): that was moved aside to \(target)-wal" : nil
-    }
-
-    /// Renames the log and index of a file that had this name before: SQLite would apply that log to this file.
-    ///
-    /// - Parameter log: that file's log; any other log came with the present file.
-    /// - Returns: whether its log was there.
-    func moveLogAside(_ log: FileIdentity, to target: String) throws(JournalFault) -> Bool {
-        let isThere = log == logIdentity
-        if isThere { try move("-wal", to: target) }
-        // SQLite recreates the index from the log.
-        try move("-shm", to: target)
-        return isThere
+        return isThere ? "the log of another file lay beside it: that was moved aside to \(target)-wal" : nil
     }
 
     private func move(_ suffix: String, to target: String) throws(JournalFault) {

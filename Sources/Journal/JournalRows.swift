@@ -9,8 +9,6 @@ package import Reactor
 package final class JournalRows {
     private let path: String
     private let identity: FileIdentity?
-    /// The files as they were after opening; nil when they had gone by then.
-    private let trace: JournalTrace?
     private let database: SQLiteDatabase
     private let forwards: SQLiteStatement
     private let backwards: SQLiteStatement
@@ -21,7 +19,6 @@ package final class JournalRows {
     package init(path: String) throws(JournalFault) {
         self.path = path
         let file = try Self.file(path)
-        let journal = try JournalFile(file)
         // Read the identity before opening, or a replacement in between would be missed.
         identity = try? FileIdentity(at: file)
         do throws(JournalFault) {
@@ -33,7 +30,6 @@ package final class JournalRows {
         } catch {
             throw JournalFault(error.kind, Self.reason(error, file))
         }
-        trace = try? JournalTrace(journal)
     }
 
     private static func database(_ file: String) throws(JournalFault) -> SQLiteDatabase {
@@ -111,13 +107,11 @@ package final class JournalRows {
         }
     }
 
-    /// Whether the file or its log was removed or replaced since, so that new lines go elsewhere.
+    /// Whether the file was removed or replaced since, so that new lines go elsewhere.
     package var hasMoved: Bool {
         // Not opened: closing it would release SQLite's locks on it in this process.
-        guard let file = try? Self.resolved(path), let journal = try? JournalFile(file),
-            let now = try? JournalTrace(journal)
-        else { return true }
-        return now.file != identity || now != trace
+        guard let file = try? Self.resolved(path), let now = try? FileIdentity(at: file) else { return true }
+        return now != identity
     }
 
     // MARK: Rows

@@ -1,4 +1,13 @@
-internal import Reactor
+internal import Synchronization
+
+/// Counts the damage that the readers of a journal find on another thread.
+final class ReadFaults: Sendable {
+    private let number = Atomic<Int>(0)
+
+    var count: Int { number.load(ordering: .relaxed) }
+
+    func add() { number.add(1, ordering: .relaxed) }
+}
 
 /// Reads everything in a journal once after the start, a little at a time, to find damage early.
 ///

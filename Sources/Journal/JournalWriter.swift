@@ -65,7 +65,6 @@ final class JournalWriter {
         database.keepLogAtClose(false)
         identity = try file.identity()
         log = file.logIdentity
-        readFaults.trace = try JournalTrace(file)
     }
 
     /// The run of the current lines; nil before the first.
@@ -76,13 +75,6 @@ final class JournalWriter {
 
     /// Whether the file still has its name.
     var isInPlace: Bool { (try? file.identity()) == identity }
-
-    /// Whether the log still has its name, and is as long as the pages written to it.
-    var hasItsLog: Bool {
-        let pages = Int64(database.loggedPages)
-        // The log's header is 32 bytes long, each page's header 24.
-        return file.logIdentity == log && (pages == 0 || file.loggedBytes >= 32 + pages * (pageSize + 24))
-    }
 
     private static func database(_ file: JournalFile) throws(JournalFault) -> SQLiteDatabase {
         do throws(JournalFault) {
@@ -99,7 +91,8 @@ final class JournalWriter {
     // MARK: Commits
 
     func commit(_ pieces: [JournalPiece], at time: Timestamp) throws(JournalFault) {
-        try checkFile()
+        // Written lines would be lost.
+        guard isInPlace else { throw JournalFault(.disk, "it was removed or replaced") }
         try inTransaction { () throws(JournalFault) in try rows.write(pieces, at: time) }
     }
 
@@ -125,17 +118,6 @@ final class JournalWriter {
             if error.kind == .disk { _ = try? database.checkpoint() }
             throw error
         }
-    }
-
-    /// Throws if the file or its log was removed or replaced: written lines would be lost.
-    private func checkFile() throws(JournalFault) {
-        guard isInPlace else { throw JournalFault(.disk, "it was removed or replaced") }
-        guard !hasItsLog else { return }
-        // Another program may have checkpointed and restarted the log; a checkpoint tells us.
-        let isKnown = try? database.checkpoint()
-        guard !hasItsLog else { return }
-        if isKnown == false { throw JournalFault(.held, "somebody else is putting its log into it") }
-        throw JournalFault(.corrupt, "its log \(file.path)-wal was removed, replaced or cut off")
     }
 
     /// - Returns: whether there is more to do.

@@ -8,7 +8,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     private let path: String
     /// Counts the damage found in the file; nil when nobody needs that.
     private let readFaults: ReadFaults?
-    private var opened: (database: SQLiteDatabase, trace: JournalTrace)?
+    private var opened: (database: SQLiteDatabase, file: FileIdentity)?
     package private(set) var files = 0
     private var lastFile: FileIdentity?
     /// The range of row ids for the times of the last query.
@@ -62,7 +62,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
 
     package func columns(_ query: ColumnQuery) throws(JournalFault) -> ColumnPage {
         try use { database throws(JournalFault) in
-            let file = opened?.trace.file
+            let file = opened?.file
             // Its lines have other numbers.
             if let former = query.file, former != file {
                 throw JournalFault(.disk, "it was replaced while it was read")
@@ -185,24 +185,14 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     private func database() throws(JournalFault) -> SQLiteDatabase {
         let file = try JournalFile(path)
         try file.checkKind()
-        let now = try JournalTrace(file)
-        if let opened, opened.trace == now { return opened.database }
-        try check(now)
+        let now = try file.identity()
+        if let opened, opened.file == now { return opened.database }
         let database = try SQLiteDatabase(file.path, .read)
         if let fault = try JournalSchema.look(at: database).fault { throw fault }
-        // The file may have been replaced in between.
-        let then = try JournalTrace(file)
-        try check(then)
         close()
-        opened = (database, then)
-        if then.file != lastFile { (lastFile, files) = (then.file, files + 1) }
+        opened = (database, now)
+        if now != lastFile { (lastFile, files) = (now, files + 1) }
         return database
-    }
-
-    /// Throws while another file's log lies beside this one; the writer moves that aside before long.
-    private func check(_ now: JournalTrace) throws(JournalFault) {
-        guard [opened?.trace, readFaults?.trace].contains(where: { $0?.isLeft(beside: now) == true }) else { return }
-        throw JournalFault(.disk, "it was replaced, and the log of the one before still lies beside it")
     }
 
     package func close() { (opened, bounds) = (nil, nil) }

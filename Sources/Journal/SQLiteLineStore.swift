@@ -12,8 +12,6 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
     private let settings: JournalSettings
     private let wall: any WallClock
     private var lock: LockFile?
-    /// Whether the log beside the file may belong to another one: it could be changed before we held the lock.
-    private var mustCheckLog = true
     private var writer: JournalWriter?
     /// The damage for which `open` has to move the file aside.
     private var damage: String?
@@ -42,9 +40,10 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
         if lock?.isInPlace != true {
             lock.take()?.remove()
             lock = try file.lock()
-            mustCheckLog = true
         }
-        var notice = try moveOrphanAside(file)
+        // SQLite would apply the log of a file that was replaced to the one that took its place.
+        var notice = orphan != nil && orphan == file.logIdentity ? try file.moveLogAside() : nil
+        orphan = nil
         while true {
             if let damage {
                 guard moves < Self.mostMoves else {
@@ -58,17 +57,9 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
                 moves += 1
             }
             notice = try file.prepare() ?? notice
-            // Only at the first time: later, a reader in this process may have the file open.
-            if readFaults.trace == nil { file.renewStaleIndex(isPair: lock?.note == file.pair) }
             do throws(JournalFault) {
-                // After a kill, both are still as the last owner noted them.
-                if mustCheckLog, lock?.note != file.pair, file.loggedBytes > 0, try !file.hasItsLog() {
-                    notice = try file.moveLogAside("the log that lay beside it is another file's") ?? notice
-                }
-                mustCheckLog = false
                 let writer = try JournalWriter(file, settings, after: run, readFaults)
                 self.writer = writer
-                if let pair = file.pair { lock?.leave(pair) }
                 return try writer.opening(notice, at: wall.now)
             } catch {
                 if error.kind == .corrupt { damage = error.reason }
@@ -90,7 +81,6 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
 
     package func close() {
         closeFile()
-        if let file = try? JournalFile(path) { _ = try? moveOrphanAside(file) }
         lock.take()?.remove()
     }
 
@@ -103,7 +93,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
         } else if !writer.isInPlace {
             // Closing would remove the log by name, perhaps another file's. A file that was only renamed gets its
             // lines.
-            if writer.hasItsLog { _ = try? writer.database.checkpoint() }
+            _ = try? writer.database.checkpoint()
             writer.database.keepLogAtClose(true)
             orphan = writer.log
         } else {
@@ -111,16 +101,6 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
             _ = try? writer.database.restartLog(.truncate)
         }
         self.writer = nil
-    }
-
-    /// - Returns: a sentence about the move; nil when nothing was moved.
-    private func moveOrphanAside(_ file: JournalFile) throws(JournalFault) -> String? {
-        guard let orphan else { return nil }
-        let target = file.freeName()
-        let isMoved = try file.moveLogAside(orphan, to: target)
-        self.orphan = nil
-        guard isMoved else { return nil }
-        return "it was removed or replaced: its log was moved aside to \(target)-wal"
     }
 
     private func use<Value>(

@@ -1,4 +1,3 @@
-import CLinux
 internal import Glibc
 
 /// The identity of a file, independent of its name.
@@ -16,12 +15,5 @@ package struct FileIdentity: Sendable, Equatable {
         var status = stat()
         try systemCall("lstat", on: path) { lstat(path, &status) }
         self.init(status)
-    }
-
-    /// Identifies the file at `path` in digits, for comparison by other processes: inode numbers are reused soon, so it
-    /// includes the file's birth time. Nil when there is no file.
-    package static func lasting(at path: String) -> String? {
-        guard let file = try? FileIdentity(at: path) else { return nil }
-        return "\(file.device) \(file.inode) \(cw_birth_time(path))"
     }
 }

@@ -1,8 +1,7 @@
 import CLinux
 internal import Glibc
 
-/// A lock file that names the owner of something: its owner locks it and writes its process number, and possibly a note
-/// for the next owner, into it.
+/// A lock file that names the owner of something: its owner locks it and writes its process number into it.
 package struct LockFile: ~Copyable, Sendable {
     /// Why the lock cannot be taken.
     package enum Refusal: Error, Sendable, Equatable {
@@ -38,32 +37,15 @@ package struct LockFile: ~Copyable, Sendable {
         guard isNamed(path, number) else { return nil }
         guard isLock(number) else { throw .isOther }
         let lock = LockFile(path: path, descriptor: file)
-        lock.leave(lock.note)
+        // In this order, because others may read the owner at any time.
+        let text = "\(getpid())\n"
+        _ = pwrite(number, text, text.utf8.count, 0)
+        _ = ftruncate(number, text.utf8.count)
         return lock
     }
 
     /// The most bytes in a lock file.
     private static let longest = 192
-
-    /// The note that this or the previous owner left; empty without one.
-    package var note: String {
-        let lines = Self.text(descriptor.number).split(separator: 0x0A, maxSplits: 1, omittingEmptySubsequences: false)
-        return lines.count > 1 ? String(decoding: lines[1].prefix { $0 != 0x0A }, as: UTF8.self) : ""
-    }
-
-    /// Leaves this note for the next owner, in digits and spaces, unless the lock is removed.
-    package func leave(_ note: String) {
-        let text = "\(getpid())\n" + (note.isEmpty ? "" : note + "\n")
-        // In this order, because others may read the owner at any time.
-        _ = pwrite(descriptor.number, text, text.utf8.count, 0)
-        _ = ftruncate(descriptor.number, text.utf8.count)
-    }
-
-    private static func text(_ lock: Int32) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: longest)
-        let count = pread(lock, &bytes, bytes.count, 0)
-        return Array(bytes[..<max(0, count)])
-    }
 
     private init(path: String, descriptor: consuming Descriptor) {
         self.path = path
@@ -101,7 +83,8 @@ package struct LockFile: ~Copyable, Sendable {
     private static func isLock(_ file: Int32) -> Bool {
         var status = stat()
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
-        let text = text(file)
+        var bytes = [UInt8](repeating: 0, count: longest)
+        let text = bytes[..<max(0, pread(file, &bytes, bytes.count, 0))]
         return text.count < longest && text.prefix { $0 != 0x0A }.count < 12
             && text.allSatisfy { $0 == 0x0A || $0 == 0x20 || (0x30...0x39).contains($0) }
     }

@@ -128,6 +128,11 @@ import Testing
 
     // MARK: Damage
 
+    private static func write(_ bytes: [UInt8], to path: String) throws {
+        let file = try Descriptor.open(path, flags: O_WRONLY | O_CREAT | O_TRUNC)
+        try bytes.withUnsafeBytes { try Descriptor.write($0, to: file.number) }
+    }
+
     @Test(arguments: ["lines", "lines_time"])
     func findsDamageInTheBackgroundAndMovesItAside(_ table: String) throws {
         try makeJournal(lines: 2_000, text: ",\"text\":\"\(String(repeating: "x", count: 100))\"")
@@ -177,39 +182,6 @@ import Testing
         #expect(try !store.tidy(at: now))
         #expect(throws: JournalFault.self) { try LineReader.numbers(store.history()) }
         #expect(try store.tidy(at: now))
-    }
-
-    @Test func opensCopiesThatWereTakenAtAnyMoment() throws {
-        let store = try openStore()
-        var feed = FeedOfLines(run: "one")
-        var durable = 0
-        try store.commit([feed.greeting], at: now)
-        for round in 1...6 {
-            try store.commit(feed.add(round), at: now)
-            durable += round
-            let (main, log) = (try folder.read("journal"), try folder.read("journal-wal"))
-            // The log may be torn anywhere, also by a byte that is wrong.
-            for cut in [log.count, log.count - 1, log.count / 2, 33, 0] {
-                let copy = try TemporaryFolder()
-                try Self.write(main, to: copy.path("journal"))
-                try Self.write(Array(log.prefix(cut)), to: copy.path("journal-wal"))
-                let other = SQLiteLineStore(path: copy.path("journal"))
-                let opening = try other.open()
-                #expect(opening.notice == nil)
-                if cut == log.count { #expect(opening.lastRun?.durable == durable) }
-                let last = opening.lastRun?.durable ?? 0
-                #expect(last <= durable)
-                #expect(
-                    try LineReader.numbers(SQLiteHistory(path: copy.path("journal")))
-                        == (last == 0 ? [] : LineReader.numbers("one", 1...last)))
-                other.close()
-            }
-        }
-    }
-
-    private static func write(_ bytes: [UInt8], to path: String) throws {
-        let file = try Descriptor.open(path, flags: O_WRONLY | O_CREAT | O_TRUNC)
-        try bytes.withUnsafeBytes { try Descriptor.write($0, to: file.number) }
     }
 
     @Test func doesNotObeyWhatAFileSays() throws {
@@ -384,16 +356,37 @@ import Testing
         try expectWorking(second)
     }
 
-    @Test func noticesThatItsFileIsGone() throws {
+    /// Before the next commit: its lines would be lost, or another file be overwritten by its log.
+    @Test(arguments: [true, false]) func opensAFileThatHasTakenItsPlace(_ isGone: Bool) throws {
+        let other = try TemporaryFolder()
+        let second = SQLiteLineStore(path: other.path("journal"))
+        _ = try second.open()
+        var theirs = FeedOfLines(run: "theirs")
+        try second.commit([theirs.greeting] + theirs.add(3), at: now)
+        second.close()
         let store = try openStore()
         try expectWorking(store)
-        unlink(path)
+        if isGone { unlink(path) } else { rename(other.path("journal"), path) }
         var feed = FeedOfLines(run: "two")
         let fault = #expect(throws: JournalFault.self) { try store.commit([feed.greeting] + feed.add(1), at: now) }
         #expect(fault?.kind == .disk && fault?.reason.contains("removed or replaced") == true)
         let opening = try store.open()
-        #expect(opening.lastRun == nil && opening.notice?.contains("its log was moved aside") == true)
+        #expect(opening.lastRun?.durable == (isGone ? nil : 3))
+        #expect(opening.notice?.contains("was moved aside") == true)
         try expectWorking(store)
+    }
+
+    /// SQLite would delete it, and with it the only copy of its lines.
+    @Test func movesALogAsideThatLiesThereWithoutItsFile() throws {
+        let store = try openStore()
+        try expectWorking(store)
+        let log = try folder.read("journal-wal")
+        store.close()
+        unlink(path)
+        try Self.write(log, to: path + "-wal")
+        #expect(try SQLiteLineStore(path: path).open().notice?.contains("was moved aside") == true)
+        let aside = try #require(folder.names.first { $0.hasPrefix("journal.corrupt-") && $0.hasSuffix("-wal") })
+        #expect(try folder.read(aside) == log)
     }
 
     @Test func saysThatAByteIsNoJournal() throws {

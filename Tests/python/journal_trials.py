@@ -5,10 +5,6 @@ usage: journal_trials.py CATWATCH TRIAL [--rounds N] [--seed S] [--long]
 
 kill    an agent with some 5,000 events a second is killed (SIGKILL) at random moments, 40 times (1,000 by --long), and started again on what
         is left: what was durable is there, whole, once and in order, and `restart` says what is true
-moved   an agent is killed, any of FILE, FILE-wal, FILE-shm and FILE.lock are renamed, removed or replaced by earlier ones, and the next
-        agent is started, 20 times (300 by --long), while `catwatch log --follow` and another program have the file open: no line that
-        was committed and is still there is lost, and each agent can use the journal within 2 s
-copies  its files are copied at random moments, not at once, as cp does: each copy can be opened, and an agent runs on it
 faults  reading, writing and syncing fail (EIO, ENOSPC, EINTR; by strace), and files may not grow (RLIMIT_FSIZE): watching
         goes on, one sentence says so, and afterwards every line is there or named in a gap
 full    the same where the journal is in a tmpfs that has no room left
@@ -51,17 +47,6 @@ def wait_for(what, condition):
         need(time.monotonic() < limit, f"waited in vain for {what}")
         time.sleep(0.005)
     return value
-
-
-def has_open(pid, ending):
-    """Whether the process has a file open whose path ends so."""
-    for link in glob.glob(f"/proc/{pid}/fd/*"):
-        try:
-            if os.readlink(link).endswith(ending):
-                return True
-        except FileNotFoundError:  # the process closed it meanwhile
-            pass
-    return False
 
 
 class Agent:
@@ -324,220 +309,6 @@ while True:
 BEGINNING = re.compile(rb'\{"seq":\d+,"time":"[^"]{27}"')
 
 
-def logged(log):
-    """The beginnings of lines in a log of changes without its file: on the last of each page of those that were written."""
-    size = int.from_bytes(log[8:12], "big")
-    pages = {}
-    for start in range(32, len(log) - size - 23, 24 + size):
-        if log[start + 8:start + 16] != log[16:24]:
-            break
-        pages[log[start:start + 4]] = log[start + 24:start + 24 + size]
-    return {beginning for page in pages.values() for beginning in BEGINNING.findall(page)}
-
-
-def kept(folder, scratch):
-    """The beginnings of all lines in a folder's journals, whatever they are called, and in logs that are left of them."""
-    found = set()
-    names = {path.name for path in folder.iterdir()}
-    for name in names:
-        if name.endswith(("-shm", ".lock")):
-            continue
-        if name.endswith("-wal"):
-            if name.removesuffix("-wal") not in names:
-                found |= logged((folder / name).read_bytes())
-            continue
-        shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir()
-        for suffix in ("", "-wal"):
-            with contextlib.suppress(FileNotFoundError):
-                shutil.copy(folder / (name + suffix), scratch / ("journal" + suffix))
-        try:
-            with contextlib.closing(sqlite3.connect(scratch / "journal")) as connection:
-                connection.text_factory = bytes
-                for (line,) in connection.execute("SELECT line FROM lines WHERE type <> 'gap'"):
-                    found |= set(BEGINNING.findall(line[:100])[:1])
-        except sqlite3.DatabaseError:
-            # As `.recover` finds them.
-            for suffix, read in (("", lambda text: set(BEGINNING.findall(text))), ("-wal", logged)):
-                with contextlib.suppress(FileNotFoundError):
-                    found |= read((folder / (name + suffix)).read_bytes())
-    return found
-
-
-SUFFIXES = ("", "-wal", "-shm", ".lock")
-
-
-def disturb(folder, spare, dice, number):
-    """Renames, removes or replaces some of a journal's files; says what was done."""
-    done = []
-    for suffix in dice.sample(SUFFIXES, dice.randrange(1, 4)):
-        path = folder / ("journal" + suffix)
-        deed = dice.choice(("mv", "rm", "replace", "empty"))
-        earlier = sorted(spare.glob(f"*.journal{suffix}"))
-        if deed == "replace" and earlier:
-            shutil.copy(dice.choice(earlier), folder / "new")
-            (folder / "new").rename(path)
-        elif deed == "empty":
-            (folder / "new").write_bytes(b"")
-            (folder / "new").rename(path)
-        elif path.exists():
-            path.rename(folder / f"aside-{number}{suffix}" if deed == "mv" else spare / "removed")
-        done.append(f"{deed} {path.name}")
-    return ", ".join(done)
-
-
-def moved(catwatch, folder, rounds, dice):
-    """Kills an agent, disturbs its files, and starts the next one on what is left."""
-    place, spare, scratch = folder / "place", folder / "spare", folder / "scratch"
-    place.mkdir()
-    spare.mkdir()
-    journal = place / "journal"
-    known, count, deeds = set(), collections.Counter(), "nothing yet"
-    with contextlib.ExitStack() as stack:
-
-        def begin(*command):
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            stack.callback(lambda: (process.kill(), process.wait()))
-            return process
-
-        follower = holder = None
-        for number in range(rounds):
-            with started(catwatch, journal, rate=2_000) as agent:
-                agent.wait_for("its first line", lambda: agent.restart)
-                begun = time.monotonic()
-                # Nor has it said anything that it tries again.
-                while not b"tried again" in agent.complaints and time.monotonic() < begun + 2:
-                    with contextlib.suppress(sqlite3.Error), contextlib.closing(journal_file.opened(journal)) as connection:
-                        if any(name == agent.run for name, _, _ in journal_file.runs(connection)):
-                            break
-                    time.sleep(0.02)
-                else:
-                    raise Wrong(f"round {number}: the journal cannot be used behind {deeds}: {agent.complaints.decode()}")
-                if follower is None or follower.poll() is not None:
-                    if follower is not None:
-                        count["followers that ended"] += 1
-                        need(follower.returncode >= 0, f"round {number}: a follower died by {-follower.returncode}")
-                    follower = begin(catwatch, "log", journal, "--follow", "--since", "1990-01-01")
-                if holder is None or dice.random() < 0.3:
-                    if holder is not None:
-                        holder.kill()
-                        holder.wait()
-                    holder = begin(sys.executable, "-c", HOLDER, journal)
-                    # Not while the next file is put in its place.
-                    wait_for("the holder", lambda: holder.poll() is not None or has_open(holder.pid, "/journal"))
-                if number % 5 == 4:
-                    agent.wait_for("a durable_seq", lambda: agent.durable)
-                time.sleep(dice.uniform(0, 0.4))
-                if dice.random() < 0.2:
-                    # The agent goes on with an index without a name, and the next reader makes another one.
-                    with contextlib.suppress(FileNotFoundError):
-                        pathlib.Path(f"{journal}-shm").unlink()
-                    follower.kill()
-                    follower.wait()
-                    follower = begin(catwatch, "log", journal, "--follow", "--since", "1990-01-01")
-                    count["indexes removed under an agent"] += 1
-                    time.sleep(0.3)
-                agent.kill()
-            there = kept(place, scratch)
-            lost = known - there
-            need(not lost, f"round {number}: {len(lost)} lines are lost behind {deeds}, as {min(lost, default=b'')!r};"
-                           f" it said {agent.complaints.decode()}")
-            own = {BEGINNING.match(line)[0] for sequence, line in agent.lines if sequence <= agent.durable}
-            need(own <= there, f"round {number}: {len(own - there)} lines were durable and are not there, behind {deeds}")
-            count["lines seen to be durable"] += len(own)
-            count["agents that moved something aside"] += b"moved aside" in agent.complaints
-            # Earlier ones, which are put back at times; not too many of what lies about.
-            if dice.random() < 0.4:
-                for suffix in SUFFIXES:
-                    with contextlib.suppress(FileNotFoundError):
-                        shutil.copy(str(journal) + suffix, spare / f"{number}.journal{suffix}")
-            others = [path for path in place.iterdir() if path.name not in {"journal" + suffix for suffix in SUFFIXES}]
-            if len(others) > 12:
-                for path in others:
-                    path.unlink()
-            # For the next agent to find as it was left, or while those who have it open look.
-            deeds = disturb(place, spare, dice, number)
-            known = kept(place, scratch) & (known | there)
-            count["lines kept"] = max(count["lines kept"], len(known))
-            time.sleep(dice.choice((0, 0.15)))
-    return f"{rounds} times: " + ", ".join(f"{value} {key}" for key, value in sorted(count.items()))
-
-
-# Copied.
-
-
-def copy(source, target, dice):
-    """Copies a file piece by piece, as slowly as it happens to be."""
-    with contextlib.suppress(FileNotFoundError), source.open("rb") as old, target.open("wb") as new:
-        while piece := old.read(dice.choice((4 << 10, 64 << 10, 1 << 20))):
-            new.write(piece)
-            if dice.random() < 0.1:
-                time.sleep(dice.uniform(0, 0.01))
-
-
-def content(journal, at_rest=False):
-    """All lines in a journal by their places, at rest without its log; nil when SQLite itself finds it corrupt."""
-    try:
-        with contextlib.closing(sqlite3.connect(f"file:{journal}" + "?immutable=1" * at_rest, uri=True)) as connection:
-            connection.text_factory = bytes
-            if connection.execute("PRAGMA integrity_check").fetchall() != [(b"ok",)]:
-                return None
-            for _, number, base in journal_file.runs(connection):
-                journal_file.whole(connection, number, base)
-            return dict(connection.execute("SELECT id, line FROM lines"))
-    except sqlite3.DatabaseError:
-        return None
-
-
-def copies(catwatch, folder, rounds, dice):
-    """Copies the files of an agent under load, and starts another one on each copy."""
-    names = ["journal", "journal-shm", "journal-wal"]
-    with started(catwatch, folder / names[0], "--journal-bytes", "16MiB", rate=10_000) as agent:
-        agent.wait_for("its first line", lambda: agent.restart)
-        for number in range(rounds):
-            time.sleep(dice.uniform(0, 0.3))
-            place = folder / f"copy-{number}"
-            place.mkdir()
-            # As `cp journal*` does, or in any other order.
-            for name in names if number % 2 == 0 else dice.sample(names, 3):
-                copy(folder / name, place / name, dice)
-                # Long enough, now and then, for changes to be carried over in between.
-                time.sleep(dice.choice((0, 0.4)) * dice.random())
-        agent.stop()
-    count = collections.Counter()
-    for number in range(rounds):
-        place = folder / f"copy-{number}"
-        shutil.copytree(place, folder / "look")
-        alone = content(folder / "look" / "journal", at_rest=True)
-        before = content(folder / "look" / "journal")
-        shutil.rmtree(folder / "look")
-        # Copied before the file was, the log would put pages back that have changed since.
-        oldest = min(before or [0])
-        is_older = bool(alone and before) and any(before.get(place) != line for place, line in alone.items() if place >= oldest)
-        with started(catwatch, place / "journal", rate=200) as second:
-            second.wait_for("lines", lambda: second.restart and len(second.lines) > 20)
-            second.stop()
-        moved = list(place.glob("journal.corrupt-*"))
-        after = content(place / "journal")
-        if before is None:
-            count["that SQLite calls corrupt"] += 1
-            count["moved aside"] += bool(moved)
-            need(not moved or b".corrupt-" in second.complaints, f"moved aside without a word: {second.complaints}")
-            continue
-        need(bool(moved) == is_older, f"copy {number} is sound, its log is {'older' if is_older else 'its own'}: {second.complaints}")
-        if is_older:
-            count["logs older than their files"] += 1
-            before = alone
-        need(after is not None, f"copy {number} was sound, and is not any more")
-        need(all(after.get(place) == line for place, line in before.items()), f"copy {number} has lost lines")
-        need(len(after) >= len(before) + second.ending["last_seq"], f"copy {number} has not all of the next run's lines")
-        count["sound"] += 1
-        count["lines in them"] += len(before)
-        shutil.rmtree(place)
-    return f"{rounds} copies: " + ", ".join(f"{value} {key}" for key, value in sorted(count.items()))
-
-
 # Faults of the disk.
 
 
@@ -715,7 +486,7 @@ def full(catwatch, folder, rounds, dice):
         subprocess.run(["umount", folder], check=True)
 
 
-TRIALS = {"kill": (kill, 40, 1_000), "moved": (moved, 20, 300), "copies": (copies, 10, 100), "faults": (faults, 1, 1), "full": (full, 1, 1)}
+TRIALS = {"kill": (kill, 40, 1_000), "faults": (faults, 1, 1), "full": (full, 1, 1)}
 
 
 def main(description=__doc__, trials=TRIALS):
