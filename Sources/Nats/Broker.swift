@@ -7,8 +7,6 @@ package struct NatsMessage: Sendable, Equatable {
     package var id: String?
     package var headers: [Header] = []
     package var payload: [UInt8] = []
-    /// The required sequence of the subject's last message, 0 for none, or the message is refused. Nil for any.
-    package var expected: UInt64?
     /// The id that the stream's last message must have.
     package var expectedID: String?
 
@@ -41,23 +39,6 @@ package struct NatsReceipt: Sendable, Equatable {
     }
 }
 
-/// A stored message, with what its publisher needs to know of it.
-package struct NatsStored: Sendable, Equatable {
-    package var sequence: UInt64
-    package var id: String?
-    /// The id of another process's message that the publisher found there and continued after.
-    package let behind: String?
-    /// The host that published it; nil when that is no valid name.
-    package let host: String?
-
-    package init(sequence: UInt64, id: String?, behind: String? = nil, host: String?) {
-        self.sequence = sequence
-        self.id = id
-        self.behind = behind
-        self.host = host.flatMap(NatsHeader.word(of:))
-    }
-}
-
 /// The configuration and state of a stream.
 package struct NatsStream: Sendable, Equatable {
     package var subjects: [String] = []
@@ -67,9 +48,6 @@ package struct NatsStream: Sendable, Equatable {
     package var isOnDisk = true
     /// Whether it deletes old messages when it is full, instead of refusing new ones.
     package var discardsOld = true
-    package var duplicateWindow = Duration.seconds(120)
-    /// Whether each of its servers answers requests for a message.
-    package var allowsDirect = true
     /// When it was created, in nanoseconds since 1970: identifies the stream among others of its name.
     package var created: Int64 = 0
     /// The sequence of its newest message so far; 0 before the first.
@@ -94,9 +72,6 @@ package protocol Broker: AnyObject, Sendable {
     var mostMessage: Int { get }
 
     func publish(_ message: NatsMessage) throws(NatsFault) -> NatsReceipt
-
-    /// The last message of a subject; nil when there is none.
-    func last(in stream: String, of subject: String) throws(NatsFault) -> NatsStored?
 
     func stream(_ name: String) throws(NatsFault) -> NatsStream
 
@@ -127,9 +102,6 @@ package enum NatsHeader {
     package static let host = "Catwatch-Host"
     /// Present only in an agent's goodbye.
     package static let ended = "Catwatch-Ended"
-    /// The id of another process's message that this one's publisher continued after.
-    package static let behind = "Catwatch-Behind"
-    static let id = "Nats-Msg-Id"
 
     /// The printable characters among a text's first 64 bytes, as a header has no line breaks; nil for none.
     package static func word(of text: String) -> String? {

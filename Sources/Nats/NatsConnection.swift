@@ -164,10 +164,6 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         var options = jsPubOptions()
         try check(jsPubOptions_Init(&options), .other)
         options.MaxWait = Self.patience
-        if let expected = message.expected {
-            options.ExpectLastSubjectSeq = expected
-            options.ExpectNoMessage = expected == 0
-        }
         let texts = [message.id, message.stream, message.expectedID].map { $0.map { UnsafePointer(strdup($0)) } ?? nil }
         defer { for text in texts { free(UnsafeMutablePointer(mutating: text)) } }
         (options.MsgId, options.ExpectStream, options.ExpectLastMsgId) = (texts[0], texts[1], texts[2])
@@ -178,35 +174,10 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         guard status == NATS_OK, let receipt = receipt?.pointee else {
             throw fault(status, code, about: message.subject)
         }
-        // A repeated message may be older than the one expected now.
-        guard receipt.Sequence > (receipt.Duplicate ? 0 : message.expected ?? 0),
-            receipt.Stream.map({ String(cString: $0) }) == message.stream
-        else { throw NatsFault(.other, "what answers stores nothing in stream \(message.stream)") }
-        return NatsReceipt(sequence: receipt.Sequence, isRepeated: receipt.Duplicate)
-    }
-
-    package func last(in stream: String, of subject: String) throws(NatsFault) -> NatsStored? {
-        guard let context else { throw Self.lost }
-        var raw: OpaquePointer?
-        var code = jsErrCode(0)
-        var options = jsDirectGetMsgOptions()
-        try check(jsDirectGetMsgOptions_Init(&options), .other)
-        let last = strdup(subject)
-        defer { free(last) }
-        options.LastBySubject = UnsafePointer(last)
-        var asked = "$JS.API.DIRECT.GET.\(stream)"
-        var status = js_DirectGetMsg(&raw, context, stream, nil, &options)
-        // A stream without direct access can be asked in another way, if that is permitted.
-        if status == NATS_NO_RESPONDERS {
-            asked = "$JS.API.STREAM.MSG.GET.\(stream)"
-            status = js_GetLastMsg(&raw, context, stream, subject, nil, &code)
+        guard receipt.Sequence > 0, receipt.Stream.map({ String(cString: $0) }) == message.stream else {
+            throw NatsFault(.other, "what answers stores nothing in stream \(message.stream)")
         }
-        defer { natsMsg_Destroy(raw) }
-        if status == NATS_NOT_FOUND || code == JSNoMessageFoundErr { return nil }
-        guard status == NATS_OK, raw != nil else { throw fault(status, code, about: asked) }
-        return NatsStored(
-            sequence: natsMsg_GetSequence(raw), id: Self.header(NatsHeader.id, of: raw),
-            behind: Self.header(NatsHeader.behind, of: raw), host: Self.header(NatsHeader.host, of: raw))
+        return NatsReceipt(sequence: receipt.Sequence, isRepeated: receipt.Duplicate)
     }
 
     static func header(_ name: String, of message: OpaquePointer?) -> String? {
@@ -233,8 +204,6 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         stream.replicas = Int(set.Replicas)
         stream.isOnDisk = set.Storage == js_FileStorage
         stream.discardsOld = set.Discard == js_DiscardOld
-        stream.duplicateWindow = .nanoseconds(set.Duplicates)
-        stream.allowsDirect = set.AllowDirect
         stream.created = information?.pointee.Created ?? 0
         stream.last = information?.pointee.State.LastSeq ?? 0
         return stream

@@ -393,7 +393,7 @@ actor Agent {
             await outputs.start { if let stop = await stdout() { await self.request(stop) } }
         }
         if let settings = plan.options[\.nats] {
-            if let run = factory.nats(settings, as: plan.options[\.agentName], run: await store.run) {
+            if let run = factory.nats(settings, as: plan.options[\.agentName]) {
                 await outputs.start(run)
             } else {
                 await notices.say("catwatch: \(SettingTable.rows.nats.flag): there is no thread left for it\n")

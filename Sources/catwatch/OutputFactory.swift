@@ -92,13 +92,12 @@ struct OutputFactory: Sendable {
         )
     }
 
-    /// - Parameter run: this process's run; the feed's may be another one.
     /// - Returns: nil when no thread can be started for the servers.
-    func nats(_ settings: NatsSettings, as name: String?, run: String) -> Run? {
+    func nats(_ settings: NatsSettings, as name: String?) -> Run? {
         guard let worker = worker("broker") else { return nil }
         let name = name ?? AgentName.of(host: platform.host.name)
         let output = NatsOutput(
-            as: name, of: platform.host.name, settings, to: platform.broker(settings, name), id: run,
+            as: name, of: platform.host.name, settings, to: platform.broker(settings, name),
             store: store, on: platform.loop, worker: worker, random: platform.random()
         ) {
             tell($0, of: "publishing")

@@ -13,7 +13,7 @@ package final class MemoryStream: Sendable {
         case late
     }
 
-    package enum Call: Sendable, Equatable { case connect, publish, last, stream, read, next }
+    package enum Call: Sendable, Equatable { case connect, publish, stream, read, next }
 
     private struct State {
         var stored: [(sequence: UInt64, time: Int64, message: NatsMessage)] = []
@@ -70,11 +70,7 @@ package final class MemoryStream: Sendable {
             if let most = state.setUp.mostMessage, message.payload.count > most {
                 return .failure(NatsFault(.tooLarge, "too large"))
             }
-            // In this order, as replicas do.
-            let last = state.stored.last { $0.message.subject == message.subject }?.sequence ?? 0
-            if let expected = message.expected, expected != last {
-                return .failure(NatsFault(.sequenceConflict, "another one"))
-            }
+            if message.expectedID != nil { return .failure(NatsFault(.sequenceConflict, "another one")) }
             if let id = message.id, let sequence = state.ids[id] {
                 return .success(NatsReceipt(sequence: sequence, isRepeated: true))
             }
@@ -84,17 +80,6 @@ package final class MemoryStream: Sendable {
             return .success(NatsReceipt(sequence: state.next))
         }
         return try result.get()
-    }
-
-    fileprivate func last(of subject: String) -> NatsStored? {
-        state.withLock { state in
-            state.stored.last { $0.message.subject == subject }.map { stored in
-                NatsStored(
-                    sequence: stored.sequence, id: stored.message.id,
-                    behind: stored.message.headers.first { $0.name == NatsHeader.behind }?.value,
-                    host: stored.message.headers.first { $0.name == NatsHeader.host }?.value)
-            }
-        }
     }
 
     fileprivate var stream: NatsStream {
@@ -216,9 +201,6 @@ package final class MemoryBroker: BrokerReader {
             guard message.payload.count + 256 < mostMessage else { throw NatsFault(.tooLarge, "too large") }
             return try memory.publish(message)
         }
-    }
-    package func last(in stream: String, of subject: String) throws(NatsFault) -> NatsStored? {
-        try enter(.last) { memory.last(of: subject) }
     }
     package func stream(_ name: String) throws(NatsFault) -> NatsStream { try enter(.stream) { memory.stream } }
     package func read(

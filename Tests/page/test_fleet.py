@@ -32,7 +32,7 @@ def server(tmp_path):
     configuration = tmp_path / "server.conf"
     configuration.write_text(f'listen: 127.0.0.1:{port}\nmax_payload: 2MB\njetstream {{ store_dir: "{tmp_path}/store" }}\n')
     with Program(SERVER, "-c", str(configuration)):
-        stream = {"name": "CATWATCH", "subjects": ["catwatch.v1.*"], "num_replicas": 1, "allow_direct": True}
+        stream = {"name": "CATWATCH", "subjects": ["catwatch.v1.*"], "num_replicas": 1}
         subprocess.run([*ADMIN, "ask", f"127.0.0.1:{port}", "$JS.API.STREAM.CREATE.CATWATCH"], input=json.dumps(stream), text=True,
                        check=True, stdout=subprocess.DEVNULL)  # fmt: skip
         yield f"nats://127.0.0.1:{port}"

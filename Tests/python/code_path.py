@@ -123,7 +123,7 @@ def nats(folder, times):
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         with connected(port) as connection:
-            stream = b'{"name":"CATWATCH","subjects":["catwatch.v1.*"],"allow_direct":true}'
+            stream = b'{"name":"CATWATCH","subjects":["catwatch.v1.*"]}'
             connection.sendall(b"CONNECT {}\r\nPUB $JS.API.STREAM.CREATE.CATWATCH %d\r\n%s\r\nPING\r\n" % (len(stream), stream))
             while b"PONG" not in connection.recv(1 << 16):
                 pass

@@ -28,10 +28,9 @@ package actor NatsOutput {
     ///   - name: the agent's name.
     ///   - host: the machine's name.
     ///   - broker: used only on `worker`, which a stopped server may block.
-    ///   - id: unique to this process: the ids of messages start with it.
     ///   - tell: reports the output's state, in the feed or to a person.
     package init(
-        as name: String, of host: String, _ settings: NatsSettings, to broker: any Broker, id: String,
+        as name: String, of host: String, _ settings: NatsSettings, to broker: any Broker,
         store: EventStore, on loop: EventLoop, worker: any Worker, random: any RandomNumberGenerator & Sendable,
         tell: @escaping @Sendable (Event.Body) -> Void
     ) {
@@ -42,7 +41,7 @@ package actor NatsOutput {
         self.loop = loop
         self.worker = worker
         self.tell = tell
-        steps = NatsSteps(as: name, of: host, settings, id: id, random: random, at: loop.clock.now)
+        steps = NatsSteps(as: name, of: host, settings, random: random, at: loop.clock.now)
         more = Wakeup(loop: loop)
     }
 
@@ -81,7 +80,7 @@ package actor NatsOutput {
 
     /// Publishes everything; returns at the end of the feed, or when nothing more can be published.
     private func publishAll(_ reader: ReaderID) async throws -> Bool {
-        let (stream, subject) = (stream, NatsSubject.of(name))
+        let stream = stream
         while true {
             let step = steps.next(at: moment)
             await store.setState(steps.state, of: reader)
@@ -96,9 +95,6 @@ package actor NatsOutput {
             case .check:
                 let found = try await ask { broker throws(NatsFault) in try broker.stream(stream) }
                 steps.check(found, at: loop.clock.now)
-            case .look:
-                let last = try await ask { broker throws(NatsFault) in try broker.last(in: stream, of: subject) }
-                steps.look(last, isOver: await store.isOver, at: loop.clock.now)
             case .publish(let message):
                 let receipt = try await ask { broker throws(NatsFault) in try broker.publish(message) }
                 steps.publish(receipt, at: moment)

@@ -12,8 +12,6 @@ struct NatsSteps {
         case connect
         /// Ask for the stream.
         case check
-        /// Ask for the subject's last message.
-        case look
         case publish(NatsMessage)
         /// Make `hello` and `stats`, of at most so many bytes.
         case greet(atMost: Int)
@@ -71,9 +69,6 @@ struct NatsSteps {
 
     /// The messages of the batch that the stream does not have yet.
     private var pieces: ArraySlice<NatsBatch.Piece> = []
-    private var fence: NatsFence
-    /// How often the stream has rejected the first message for its id or place.
-    private var rejections = 0
     /// The run that begins with the next message; if it has ended already, with its greeting.
     private var begun: (run: String, greeting: [UInt8]?)?
     /// The run of the message that is being collected, and the last of its numbers that the stream has. No name while the
@@ -110,23 +105,16 @@ struct NatsSteps {
     /// The least that may be published in a round, and the share of other lines.
     private static let leastKept = 1_000
     private static let keptShare = 10
-    /// How often a conflict is checked again.
-    private static let conflictPause = Duration.seconds(10)
-    /// The pause for a server that is behind the lines.
-    private static let outdatedPause = Duration.milliseconds(200)
     /// How often the stream is diagnosed in an outage without answers, and after which time first.
     private static let diagnosisTime = Duration.seconds(20)
-    /// The number of rejections of a message before a pause.
-    private static let mostRejections = 3
     /// The least bytes that a message must have room for.
     private static let leastRoom = 4 << 10
 
     /// - Parameters:
     ///   - name: the agent's name.
     ///   - host: the machine's name.
-    ///   - id: unique to this process: the ids of messages start with it.
     init(
-        as name: String, of host: String, _ settings: NatsSettings, id: String,
+        as name: String, of host: String, _ settings: NatsSettings,
         random: any RandomNumberGenerator & Sendable, at now: LoopInstant
     ) {
         self.name = name
@@ -135,7 +123,6 @@ struct NatsSteps {
         backoff = Backoff(random: random)
         (nextMessage, progressed) = (now, now)
         kept = Kept(due: now)
-        fence = NatsFence(run: id)
     }
 
     /// The state of the output, for people.
@@ -168,9 +155,7 @@ struct NatsSteps {
         if pieces.isEmpty, let step = collect(room, at: moment) { return step }
         // There is no message at the end of a feed whose agent was never known.
         guard let piece = pieces.first else { return .end(isDone: true) }
-        guard case .send(let id, let expected) = fence.step else { return .look }
-        fence.send()
-        return .publish(message(of: piece, id, expected))
+        return .publish(message(of: piece))
     }
 
     // MARK: What a message has
@@ -314,70 +299,35 @@ struct NatsSteps {
 
     // MARK: Answers to a message
 
-    private func message(of piece: NatsBatch.Piece, _ id: String, _ expected: UInt64?) -> NatsMessage {
+    /// The id of a message names its run and numbers: one that is sent again is stored once, within the stream's duplicate
+    /// window. It has the agent's name too, as ids are the stream's and two agents may publish one attached feed.
+    private func message(of piece: NatsBatch.Piece) -> NatsMessage {
         var message = NatsMessage(subject: NatsSubject.of(name), stream: settings.stream)
-        (message.id, message.expected, message.payload) = (id, expected, piece.bytes)
+        message.payload = piece.bytes
         message.headers = [.init(NatsHeader.run, stored.run)]
         if let numbers = piece.numbers {
+            message.id = "\(name)-\(stored.run)-\(numbers.lowerBound)-\(numbers.upperBound)"
             message.headers.append(.init(NatsHeader.first, "\(numbers.lowerBound)"))
             message.headers.append(.init(NatsHeader.last, "\(numbers.upperBound)"))
         }
         message.headers.append(.init(NatsHeader.host, host))
         // The `bye` is in the last message.
         if case .ended = stage, pieces.count == 1 { message.headers.append(.init(NatsHeader.ended, "yes")) }
-        if let behind = fence.behind { message.headers.append(.init(NatsHeader.behind, behind)) }
         return message
     }
 
     mutating func publish(_ result: Result<NatsReceipt, NatsFault>, at moment: Moment) {
-        let id = fence.id
         switch result {
-        case .success(let receipt):
-            if fence.accept(receipt) { return recordStored(at: moment.now) }
-            rejections += 1
-            let text = "the stream knew message \(id) before it was sent; it gets another name"
-            if rejections < Self.mostRejections {
-                complain(.protocol, text, at: moment.now)
-            } else {
-                fail(NatsFault(.other, text), at: moment.now)
-            }
-        case .failure(let fault) where fault.kind == .sequenceConflict:
-            fence.refuse()
-            rejections += 1
-            // `look` would have found another publisher.
-            if rejections > Self.mostRejections {
-                let reason = "the stream says that it has another last message than the one it gives"
-                fail(NatsFault(.other, reason), at: moment.now)
-            }
-        case .failure(let fault) where fault.kind == .tooLarge && pieces.first?.isGap == false:
-            if fence.decline() { cut(at: moment) }
+        // One that the stream has already is one whose answer was lost.
+        case .success: recordStored(at: moment.now)
+        case .failure(let fault) where fault.kind == .tooLarge && pieces.first?.isGap == false: cut(at: moment)
         case .failure(let fault): fail(fault, at: moment.now)
-        }
-    }
-
-    mutating func look(_ result: Result<NatsStored?, NatsFault>, isOver: Bool, at now: LoopInstant) {
-        switch result {
-        case .success(let last):
-            switch fence.see(last, at: now) {
-            case .stored: recordStored(at: now)
-            case .clear: break
-            case .outdated: pending = .pause(Self.outdatedPause)
-            case .taken(let host):
-                let host = host.map { "on \($0) " } ?? ""
-                let reason = "conflict: another agent \(host)publishes as \(name), too"
-                report(NatsFault(.sequenceConflict, reason), at: now)
-                // After the end of the feed, there is no point in waiting.
-                pending = isOver ? .end(isDone: false) : .pause(Self.conflictPause)
-            }
-        case .failure(let fault) where fault.kind == .denied: fence.deny()
-        case .failure(let fault): fail(fault, at: now)
         }
     }
 
     /// Replaces a message that is too large for the stream by two, or by a `gap`.
     private mutating func cut(at moment: Moment) {
         guard let piece = pieces.popFirst() else { return }
-        rejections = 0
         if let (first, second) = piece.halves {
             pieces = [first, second] + pieces
         } else {
@@ -389,7 +339,7 @@ struct NatsSteps {
 
     private mutating func recordStored(at now: LoopInstant) {
         if let numbers = pieces.popFirst()?.numbers { stored.sequence = numbers.upperBound }
-        (rejections, progressed, trouble) = (0, now, nil)
+        (progressed, trouble) = (now, nil)
         backoff.succeed()
         let (recovery, other) = (outage.end(at: now), complaint.end(at: now))
         if let recovery = recovery ?? other { news.append(.recovered(recovery)) }
@@ -413,9 +363,6 @@ struct NatsSteps {
         case .success(let stream):
             if let reason = stream.refusal(of: NatsSubject.of(name), in: settings.stream) {
                 found = NatsFault(.absent, reason)
-            } else if !stream.allowsDirect {
-                let reason = "has no allow_direct, by which an agent sees its own last message"
-                found = NatsFault(.absent, "stream \(settings.stream) \(reason)")
             } else {
                 limit = stream.mostMessage ?? .max
             }
@@ -447,7 +394,7 @@ struct NatsSteps {
     /// - Returns: what to do about it.
     @discardableResult
     private mutating func report(_ fault: NatsFault, at now: LoopInstant) -> RetryRule {
-        trouble = fault.kind == .sequenceConflict ? fault.reason : "retrying: \(fault.reason)"
+        trouble = "retrying: \(fault.reason)"
         let rule = RetryRule(after: fault.kind, telling: 2, pause: .seconds(30))
         if outage.fail(by: fault.kind, at: now, from: rule.telling, isBrief: rule.isBrief) {
             complain(fault.kind.code, fault.reason, at: now)

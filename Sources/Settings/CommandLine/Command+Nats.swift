@@ -41,7 +41,7 @@ package struct NatsDefinition {
         case .all:
             """
             # catwatch nats stream > stream.json && nats stream add \(stream) --config stream.json
-            # duplicate_window is longer than an agent waits for another one of its name, 3m: what was on its way is sent again then.
+            # duplicate_window: an agent that was cut off for less sends its last message again, and it is stored once.
             \(definition)
             # catwatch nats permissions: for the users of nats-server.conf
             \(permissions)
@@ -58,7 +58,7 @@ package struct NatsDefinition {
             .init("max_age", .integer(7 * 86_400 * 1_000_000_000)), .init("max_bytes", .integer(16 << 30)),
             .init("max_msgs", .integer(-1)), .init("max_msgs_per_subject", .integer(-1)),
             .init("max_msg_size", .integer(2_000_000)), .init("max_consumers", .integer(-1)),
-            .init("duplicate_window", .integer(300 * 1_000_000_000)), .init("allow_direct", .boolean(true)),
+            .init("duplicate_window", .integer(300 * 1_000_000_000)),
         ]).text
     }
 
@@ -66,9 +66,9 @@ package struct NatsDefinition {
         func list(_ subjects: [String]) -> String { "[" + subjects.map { "\"\($0)\"" }.joined(separator: ", ") + "]" }
         let subject = NatsSubject.of(agent)
         let api = "$JS.API"
-        let publish = [subject, "\(api).DIRECT.GET.\(stream).\(subject)", "\(api).STREAM.INFO.\(stream)"]
+        let publish = [subject, "\(api).STREAM.INFO.\(stream)"]
         let read = [
-            "\(api).STREAM.INFO.\(stream)", "\(api).DIRECT.GET.\(stream)", "\(api).DIRECT.GET.\(stream).>",
+            "\(api).STREAM.INFO.\(stream)",
             "\(api).CONSUMER.CREATE.\(stream)", "\(api).CONSUMER.CREATE.\(stream).>",
             "\(api).CONSUMER.INFO.\(stream).>", "\(api).CONSUMER.DELETE.\(stream).>",
             "\(api).CONSUMER.MSG.NEXT.\(stream).>",
@@ -76,7 +76,7 @@ package struct NatsDefinition {
         return """
             # The server's own limit has to be above the stream's: a line has up to 1 MiB.
             #   max_payload: 2MB
-            # The agent \(agent): it publishes to its own subject, reads back its own last message, and hears its own answers.
+            # The agent \(agent): it publishes to its own subject, asks for the stream's settings, and hears its own answers.
             permissions {
               publish { allow: \(list(publish)) }
               subscribe { allow: \(list(["\(NatsSubject.inbox(of: agent)).>"])) }

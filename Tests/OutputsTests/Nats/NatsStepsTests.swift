@@ -22,13 +22,11 @@ import Testing
         var isCurrent = true
         var most = 1 << 20
         var stream = NatsStream()
-        var last: NatsStored?
+        var stored: UInt64 = 0
         /// How many kept lines there are from a cursor on; nil stands for the first one.
         var kept: [(cursor: KeptCursor?, count: Int)] = []
         /// The answers to the next messages; nil when the stream knew the message's id before.
         var faults: [NatsFault.Kind?] = []
-        /// Whether the subject gets another message of our own whenever one is refused.
-        var grows = false
         /// The steps since the last call of `go`, and all messages that were sent.
         var performed: [Step] = []
         var sent: [NatsMessage] = []
@@ -37,7 +35,7 @@ import Testing
             var settings = NatsSettings(to: NatsServers([NatsAddress(host: "h")]))
             settings.sendsLines = sendsLines
             stream.subjects = [NatsSubject.all]
-            steps = NatsSteps(as: "web1", of: "h1", settings, id: "p1", random: SeededGenerator(seed: 1), at: now)
+            steps = NatsSteps(as: "web1", of: "h1", settings, random: SeededGenerator(seed: 1), at: now)
             steps.read(.greeting([]), of: run, isFleet: false, isOver: false, at: now)
         }
 
@@ -64,14 +62,12 @@ import Testing
                 switch step {
                 case .connect: steps.connect(.success(most), at: now)
                 case .check: steps.check(.success(stream), at: now)
-                case .look: steps.look(.success(last), isOver: isOver, at: now)
                 case .publish(let message):
                     sent.append(message)
                     if faults.isEmpty {
-                        last = NatsStored(sequence: (last?.sequence ?? 0) + 1, id: message.id, host: "h1")
-                        steps.publish(.success(NatsReceipt(sequence: last?.sequence ?? 0)), at: moment)
+                        stored += 1
+                        steps.publish(.success(NatsReceipt(sequence: stored)), at: moment)
                     } else if let kind = faults.removeFirst() {
-                        if grows { last?.sequence += 1 }
                         steps.publish(.failure(NatsFault(kind, "it is \(kind)")), at: moment)
                     } else {
                         steps.publish(.success(NatsReceipt(sequence: 1, isRepeated: true)), at: moment)
@@ -134,7 +130,7 @@ import Testing
 
     // MARK: What a message has
 
-    @Test func theServerTheStreamAndTheLastMessageComeBeforeTheFirstOne() throws {
+    @Test func theServerAndTheStreamComeBeforeTheFirstOne() throws {
         var stage = Stage()
         #expect(stage.steps.state == "connecting")
         let begun = stage.now
@@ -143,8 +139,8 @@ import Testing
         let room = NatsBatch.usual - 2_048
         #expect(
             stage.performed.prefix(3) == [.connect, .check, .greet(atMost: room)]
-                && stage.performed.contains(.look) && stage.sent.count == 1)
-        #expect(message.id == "p1-1" && message.expected == 0 && Self.numbers(message) == "1-3")
+                && stage.sent.count == 1)
+        #expect(message.id == "web1-r1-1-3" && Self.numbers(message) == "1-3")
         #expect(
             message.headers.contains(.init(NatsHeader.run, "r1"))
                 && message.headers.contains(.init(NatsHeader.host, "h1")))
@@ -162,10 +158,10 @@ import Testing
         #expect(stage.sent.count == 1 && stage.steps.missing(of: "r1", through: 6) == 3)
         stage.pass(.milliseconds(190))
         #expect(stage.go() == .wait(until: begun.advanced(by: .seconds(60))))
-        #expect(stage.sent.count == 2 && Self.numbers(stage.sent.last) == "4-6" && stage.sent.last?.expected == 1)
+        #expect(stage.sent.count == 2 && Self.numbers(stage.sent.last) == "4-6")
         stage.pass(.seconds(60))
         #expect(stage.go() == .wait(until: stage.now.advanced(by: .seconds(60))))
-        #expect(stage.sent.count == 3 && Self.numbers(stage.sent.last) == "-")
+        #expect(stage.sent.count == 3 && Self.numbers(stage.sent.last) == "-" && stage.sent.last?.id == nil)
     }
 
     /// Whatever its time is: the lines behind it may be of another run.
@@ -395,19 +391,18 @@ import Testing
         #expect(Self.isPause(stage.go(), atMost: .seconds(1)))
         #expect(stage.news() == ["nats: it is silent"])
         stage.go()
-        #expect(stage.sent[1] == stage.sent[2] && stage.sent[2] == stage.sent[3] && stage.sent[3].id == "p1-2")
+        #expect(stage.sent[1] == stage.sent[2] && stage.sent[2] == stage.sent[3] && stage.sent[3].id == "web1-r1-4-4")
         #expect(
             stage.news() == ["recovered after 2"] && stage.steps.state == "ok" && stage.steps.progressed == stage.now)
         #expect(stage.steps.missing(of: "r1", through: 5) == 1)
     }
 
-    @Test func aMessageWhoseAnswerWasLostIsFoundAndNotSentAgain() throws {
+    @Test func aMessageWhoseAnswerWasLostIsStoredOnce() throws {
         var stage = Stage()
         stage.go(try Self.lines(1...1))
         stage.pass(.seconds(1))
-        stage.faults = [.silent, .sequenceConflict]
+        stage.faults = [.silent, nil]
         stage.go(try Self.lines(2...2))
-        stage.last = NatsStored(sequence: 2, id: "p1-2", host: "h1")
         stage.go()
         #expect(stage.sent.count == 3 && stage.steps.missing(of: "r1", through: 2) == 0 && stage.steps.state == "ok")
     }
@@ -460,10 +455,6 @@ import Testing
     private static let unfit: [(change: @Sendable (inout Stage) -> Void, text: String)] = [
         ({ $0.stream.subjects = ["a"] }, "stream CATWATCH takes a, and not catwatch.v1.web1"),
         (
-            { $0.stream.allowsDirect = false },
-            "stream CATWATCH has no allow_direct, by which an agent sees its own last message"
-        ),
-        (
             { $0.stream.mostMessage = 4_700 },
             "max_payload or max_msg_size of 4700 is too little; let both be 2 MB"
         ), ({ $0.most = 1_000 }, "max_payload or max_msg_size of 1000 is too little; let both be 2 MB"),
@@ -500,7 +491,7 @@ import Testing
         stage.faults = [.tooLarge, .tooLarge]
         stage.go(try Self.lines(2...3))
         #expect(stage.sent.dropFirst().map(Self.numbers) == ["2-3", "2-2", "2-2", "3-3"])
-        #expect(stage.sent.dropFirst().compactMap(\.id) == (2...5).map { "p1-\($0)" })
+        #expect(stage.sent.dropFirst().compactMap(\.id) == ["2-3", "2-2", "2-2", "3-3"].map { "web1-r1-" + $0 })
         #expect(stage.news().count == 2)
         stage.pass(.seconds(1))
         // Nothing is smaller than a gap.
@@ -510,76 +501,6 @@ import Testing
         #expect(stage.sent.suffix(3).map(Self.numbers) == ["4-4", "4-4", "4-4"])
         #expect(stage.steps.missing(of: "r1", through: 4) == 0)
         #expect(stage.news() == ["nats: it is tooLarge", "recovered after 1"])
-    }
-
-    @Test(arguments: [false, true])
-    func anotherAgentIsWaitedForUntilTheFeedEnds(isOver: Bool) throws {
-        var stage = Stage()
-        stage.go(try Self.lines(1...1))
-        stage.pass(.seconds(1))
-        stage.last = NatsStored(sequence: 2, id: "x-1", host: "h2")
-        stage.isOver = isOver
-        stage.faults = [.sequenceConflict]
-        let step = stage.go(try Self.lines(2...2))
-        #expect(step == (isOver ? .end(isDone: false) : .pause(.seconds(10))))
-        let reason = "conflict: another agent on h2 publishes as web1, too"
-        #expect(stage.steps.state == reason && stage.news() == ["nats: \(reason)"])
-        if isOver { return }
-        stage.pass(.seconds(180))
-        stage.go()
-        #expect(stage.sent.count == 4 && Self.numbers(stage.sent[2]) == "2-2" && stage.sent[2].expected == 2)
-        #expect(stage.sent[2].headers.contains(.init(NatsHeader.behind, "x-1")))
-    }
-
-    @Test func theTimeOfAConflictMakesNoLaterPauseLonger() throws {
-        var stage = Stage()
-        stage.go(try Self.lines(1...1))
-        stage.pass(.seconds(1))
-        stage.last = NatsStored(sequence: 2, id: "x-1", host: "h2")
-        stage.faults = [.sequenceConflict]
-        #expect(stage.go(try Self.lines(2...2)) == .pause(.seconds(10)))
-        for _ in 0..<12 {
-            stage.pass(.seconds(10))
-            #expect(stage.go() == .pause(.seconds(10)))
-        }
-        stage.pass(.seconds(180))
-        stage.faults = [.full]
-        #expect(Self.isPause(stage.go(), atMost: .seconds(1)))
-    }
-
-    @Test func aServerThatIsBehindIsGivenTime() throws {
-        var stage = Stage()
-        stage.go(try Self.lines(1...1))
-        stage.pass(.seconds(1))
-        stage.faults = [.sequenceConflict]
-        for _ in 0..<5 {
-            #expect(stage.go(stage.sent.count > 1 ? .interrupted : try Self.lines(2...2)) == .pause(.milliseconds(200)))
-        }
-        stage.go()
-        #expect(stage.sent.count == 3)
-    }
-
-    @Test func aMessageThatIsRejectedAgainAndAgainIsNotSentWithoutAPause() throws {
-        var stage = Stage()
-        stage.grows = true
-        stage.go(try Self.lines(1...1))
-        for (kind, most) in [(.sequenceConflict, 4), (nil, 3)] as [(NatsFault.Kind?, Int)] {
-            stage.pass(.seconds(1))
-            stage.sent = []
-            stage.faults = Array(repeating: kind, count: most - 1)
-            stage.go(try Self.lines(2...2))
-            #expect(stage.sent.count == most && stage.faults.isEmpty)
-            stage.pass(.seconds(1))
-            stage.sent = []
-            stage.faults = Array(repeating: kind, count: most)
-            #expect(Self.isPause(stage.go(try Self.lines(3...3)), atMost: .seconds(30)))
-            #expect(stage.sent.count == most)
-            stage.go()
-            #expect(stage.sent.count == most + 1)
-        }
-        let news = stage.news()
-        #expect(news.count { $0.contains("it gets another name") } == 5)
-        #expect(news.contains("nats: the stream says that it has another last message than the one it gives"))
     }
 
     // MARK: Fleets, and the end
@@ -623,7 +544,7 @@ import Testing
         var settings = NatsSettings(to: NatsServers([NatsAddress(host: "h")]))
         settings.stream = "S"
         stage.steps = NatsSteps(
-            as: "web1", of: "h1", settings, id: "p1", random: SeededGenerator(seed: 1), at: stage.now)
+            as: "web1", of: "h1", settings, random: SeededGenerator(seed: 1), at: stage.now)
         #expect(stage.go() == .wait(until: nil))
         stage.isOver = true
         #expect(stage.go(.greeting([]), .end([0x0A])) == .end(isDone: true))
