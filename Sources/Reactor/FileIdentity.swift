@@ -1,3 +1,4 @@
+import CLinux
 internal import Glibc
 
 /// The identity of a file, independent of its name.
