@@ -48,9 +48,6 @@ package struct JournalFault: Error, Sendable, Equatable {
         code & 0xFF == SQLITE_FULL || (code & 0xFF == SQLITE_IOERR && [ENOSPC, EDQUOT].contains(systemCode))
     }
 
-    /// Whether the file is no SQLite database.
-    var isNoDatabase: Bool { code & 0xFF == SQLITE_NOTADB }
-
     /// Whether memory ran out, which says nothing about the file, unless its schema was being read.
     var isOutOfMemory: Bool { code & 0xFF == SQLITE_NOMEM }
 }

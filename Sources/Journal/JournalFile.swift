@@ -163,7 +163,7 @@ package struct JournalFile {
         guard isThere || exists(path + "-shm") else { return nil }
         let target = freeName()
         for suffix in ["-wal", "-shm"] { try move(suffix, to: target) }
-        return isThere ? "the log of another file lay beside it: that was moved aside to \(target)-wal" : nil
+        return isThere ? "a log without its file was moved aside to \(target)-wal" : nil
     }
 
     private func move(_ suffix: String, to target: String) throws(JournalFault) {

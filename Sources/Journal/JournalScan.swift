@@ -1,12 +1,22 @@
+internal import Reactor
 internal import Synchronization
 
-/// Counts the damage that the readers of a journal find on another thread.
+/// What the writer and the readers of a journal, on different threads, tell each other.
 final class ReadFaults: Sendable {
     private let number = Atomic<Int>(0)
 
+    /// How often readers found damage.
     var count: Int { number.load(ordering: .relaxed) }
 
     func add() { number.add(1, ordering: .relaxed) }
+
+    private let opened = Mutex<FileIdentity?>(nil)
+
+    /// The file that the writer opened last: the log beside another one is not its own, and to read both mixes them.
+    var file: FileIdentity? {
+        get { opened.withLock(\.self) }
+        set { opened.withLock { $0 = newValue } }
+    }
 }
 
 /// Reads everything in a journal once after the start, a little at a time, to find damage early.

@@ -65,6 +65,7 @@ final class JournalWriter {
         database.keepLogAtClose(false)
         identity = try file.identity()
         log = file.logIdentity
+        readFaults.file = identity
     }
 
     /// The run of the current lines; nil before the first.

@@ -186,6 +186,9 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         let file = try JournalFile(path)
         try file.checkKind()
         let now = try file.identity()
+        if let own = readFaults?.file, own != now {
+            throw JournalFault(.disk, "it was replaced, and the agent has not opened the new one yet")
+        }
         if let opened, opened.file == now { return opened.database }
         let database = try SQLiteDatabase(file.path, .read)
         if let fault = try JournalSchema.look(at: database).fault { throw fault }

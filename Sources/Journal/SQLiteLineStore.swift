@@ -41,9 +41,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
             lock.take()?.remove()
             lock = try file.lock()
         }
-        // SQLite would apply the log of a file that was replaced to the one that took its place.
-        var notice = orphan != nil && orphan == file.logIdentity ? try file.moveLogAside() : nil
-        orphan = nil
+        var notice = try moveOrphanAside(file)
         while true {
             if let damage {
                 guard moves < Self.mostMoves else {
@@ -81,7 +79,14 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
 
     package func close() {
         closeFile()
+        if let file = try? JournalFile(path) { _ = try? moveOrphanAside(file) }
         lock.take()?.remove()
+    }
+
+    /// SQLite would apply the log of a file that was replaced to the one that took its place.
+    private func moveOrphanAside(_ file: JournalFile) throws(JournalFault) -> String? {
+        defer { orphan = nil }
+        return orphan != nil && orphan == file.logIdentity ? try file.moveLogAside() : nil
     }
 
     private func closeFile() {

@@ -256,7 +256,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
     /// - Parameter subject: the subject of the request, or its beginning.
     func fault(_ status: natsStatus, _ code: jsErrCode, about subject: String) -> NatsFault {
         switch (status, code) {
-        case (_, JSStreamWrongLastSequenceErr), (_, JSStreamWrongLastMsgIDErr):
+        case (_, JSStreamWrongLastMsgIDErr):
             return NatsFault(.sequenceConflict, "the last message is another one")
         case (NATS_MAX_PAYLOAD, _): return NatsFault(.tooLarge, "what is sent is larger than the server's max_payload")
         case (_, JSStreamMessageExceedsMaximumErr):

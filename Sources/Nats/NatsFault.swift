@@ -22,7 +22,7 @@ package struct NatsFault: Error, Sendable, Equatable {
         case full
         /// The message exceeds the limit of the server or the stream.
         case tooLarge
-        /// The subject's last message is not the expected one.
+        /// The stream's last message is not the expected one.
         case sequenceConflict
         /// The connection is gone.
         case lost
@@ -100,8 +100,7 @@ package struct RetryRule: Sendable, Equatable {
             switch kind {
             case .nobody, .silent: (.seconds(1), true, telling, true)
             case .lost, .unreachable: (.seconds(5), false, telling, true)
-            case .sequenceConflict: (.seconds(1), true, 1, false)
-            case .absent, .full, .tooLarge, .other: (pause, true, telling - 1, false)
+            case .absent, .full, .tooLarge, .sequenceConflict, .other: (pause, true, telling - 1, false)
             case .secure, .refused, .settings, .denied: (.seconds(30), false, 1, false)
             }
     }

@@ -376,6 +376,37 @@ import Testing
         try expectWorking(store)
     }
 
+    /// What it reads there would be a mixture, which the agent took for damage of the file.
+    @Test func doesNotReadAFileThatItHasNotOpenedYet() throws {
+        let other = try TemporaryFolder()
+        let second = SQLiteLineStore(path: other.path("journal"))
+        _ = try second.open()
+        var theirs = FeedOfLines(run: "theirs")
+        try second.commit([theirs.greeting] + theirs.add(3_000), at: now)
+        second.close()
+        let store = try openStore()
+        try expectWorking(store)
+        let history = store.history()
+        #expect(try LineReader.numbers(history) == LineReader.numbers("new", 1...2))
+        rename(other.path("journal"), path)
+        let fault = #expect(throws: JournalFault.self) { try LineReader.numbers(history) }
+        #expect(fault?.reason.contains("it was replaced") == true)
+        var feed = FeedOfLines(run: "two")
+        #expect(throws: JournalFault.self) { try store.commit([feed.greeting] + feed.add(1), at: now) }
+        #expect(try store.open().lastRun?.durable == 3_000)
+        while try store.tidy(at: now) {}
+        #expect(try LineReader.numbers(history) == LineReader.numbers("theirs", 1...3_000))
+    }
+
+    /// The next agent's SQLite would apply its log to the new one.
+    @Test func leavesNoLogBesideAFileThatTookItsPlaceWhenItCloses() throws {
+        let store = try openStore()
+        try expectWorking(store)
+        unlink(path)
+        store.close()
+        #expect(!folder.names.contains("journal-wal") && folder.names.contains { $0.hasSuffix("-wal") })
+    }
+
     /// SQLite would delete it, and with it the only copy of its lines.
     @Test func movesALogAsideThatLiesThereWithoutItsFile() throws {
         let store = try openStore()

@@ -49,7 +49,7 @@ package actor NatsOutput {
     package func run() async throws(CancellationError) {
         let (reader, greeting) = await store.open("nats:\(name)") { [more] in more.signal() }
         if !greeting.isEmpty {
-            steps.read(.greeting(greeting), of: await store.run, isFleet: false, isOver: false, at: loop.clock.now)
+            steps.read(.greeting(greeting), of: await store.run, isFleet: false, at: loop.clock.now)
         }
         let isDone =
             (try? await withThrowingTaskGroup(of: Bool.self) { group in
@@ -78,7 +78,7 @@ package actor NatsOutput {
         return false
     }
 
-    /// Publishes everything; returns at the end of the feed, or when nothing more can be published.
+    /// Publishes everything; returns true at the end of the feed.
     private func publishAll(_ reader: ReaderID) async throws -> Bool {
         let stream = stream
         while true {
@@ -109,17 +109,17 @@ package actor NatsOutput {
                 read(reader)
             case .wait(let time): try await more.wait(until: time)
             case .pause(let time): try await sleep(for: time)
-            case .end(let isDone): return isDone
+            case .end: return true
             }
         }
     }
 
     /// In one step: a greeting is of the run that the feed has then.
     private func read(_ reader: ReaderID) {
-        let (delivery, run, isFleet, isOver) = store.assumeIsolated {
-            ($0.dequeue(for: reader), $0.run, $0.isOfFleet, $0.isOver)
+        let (delivery, run, isFleet) = store.assumeIsolated {
+            ($0.dequeue(for: reader), $0.run, $0.isOfFleet)
         }
-        steps.read(delivery, of: run, isFleet: isFleet, isOver: isOver, at: loop.clock.now)
+        steps.read(delivery, of: run, isFleet: isFleet, at: loop.clock.now)
     }
 
     private var moment: Moment { Moment(wall: store.wallTime, now: loop.clock.now) }

@@ -23,8 +23,8 @@ struct NatsSteps {
         case wait(until: LoopInstant?)
         /// Wait for servers: only briefly once the feed is over.
         case pause(Duration)
-        /// Stop: all is published, or nothing more can be.
-        case end(isDone: Bool)
+        /// Stop: all is published.
+        case end
     }
 
     /// What the message that is being collected gets next.
@@ -67,8 +67,13 @@ struct NatsSteps {
     /// Whether the feed is a fleet's, which is not published because it might come back in a circle.
     private var isFleet = false
 
+    /// Whose a message of the same id is, that the stream has already.
+    private enum IDOwner { case another, ours, anybody }
+
     /// The messages of the batch that the stream does not have yet.
     private var pieces: ArraySlice<NatsBatch.Piece> = []
+    /// Of the first of them: ours once it was sent; it goes without an id when there is another's.
+    private var idOwner = IDOwner.another
     /// The run that begins with the next message; if it has ended already, with its greeting.
     private var begun: (run: String, greeting: [UInt8]?)?
     /// The run of the message that is being collected, and the last of its numbers that the stream has. No name while the
@@ -154,7 +159,7 @@ struct NatsSteps {
         }
         if pieces.isEmpty, let step = collect(room, at: moment) { return step }
         // There is no message at the end of a feed whose agent was never known.
-        guard let piece = pieces.first else { return .end(isDone: true) }
+        guard let piece = pieces.first else { return .end }
         return .publish(message(of: piece))
     }
 
@@ -232,8 +237,7 @@ struct NatsSteps {
     ///   - delivery: nil when there is nothing for now.
     ///   - run: the feed's run.
     ///   - isFleet: whether the feed is a fleet's, which only a line may reveal.
-    ///   - isOver: whether the feed has ended.
-    mutating func read(_ delivery: Delivery?, of run: String, isFleet: Bool, isOver: Bool, at now: LoopInstant) {
+    mutating func read(_ delivery: Delivery?, of run: String, isFleet: Bool, at now: LoopInstant) {
         let wasFleet = self.isFleet
         setFleet(isFleet)
         switch delivery {
@@ -247,8 +251,8 @@ struct NatsSteps {
             if stored.sequence == 0 { stored.sequence = span.sequences.lowerBound - 1 }
         case .gap(let line)?: batch.add(line, naming: Line.Gap(line[...])?.numbers)
         case .ended(let greeting, let run)?: begin(run, greeting, at: now)
-        // After the end of a feed whose agent was never known, no greeting is due.
-        case .greeting? where isKnown || !isOver:
+        // Of a feed whose agent was never known, there is no greeting.
+        case .greeting? where !run.isEmpty:
             nextGreeting = now
             begin(run, nil, at: now)
         case .end(let line)?:
@@ -299,14 +303,15 @@ struct NatsSteps {
 
     // MARK: Answers to a message
 
-    /// The id of a message names its run and numbers: one that is sent again is stored once, within the stream's duplicate
-    /// window. It has the agent's name too, as ids are the stream's and two agents may publish one attached feed.
+    /// The id of a message is its run and numbers: one that is sent again is stored once, within the stream's duplicate window.
     private func message(of piece: NatsBatch.Piece) -> NatsMessage {
         var message = NatsMessage(subject: NatsSubject.of(name), stream: settings.stream)
         message.payload = piece.bytes
         message.headers = [.init(NatsHeader.run, stored.run)]
         if let numbers = piece.numbers {
-            message.id = "\(name)-\(stored.run)-\(numbers.lowerBound)-\(numbers.upperBound)"
+            if idOwner != .anybody {
+                message.id = "\(stored.run)-\(numbers.lowerBound)-\(numbers.upperBound)"
+            }
             message.headers.append(.init(NatsHeader.first, "\(numbers.lowerBound)"))
             message.headers.append(.init(NatsHeader.last, "\(numbers.upperBound)"))
         }
@@ -318,16 +323,20 @@ struct NatsSteps {
 
     mutating func publish(_ result: Result<NatsReceipt, NatsFault>, at moment: Moment) {
         switch result {
-        // One that the stream has already is one whose answer was lost.
+        // Two agents may publish one attached feed, and a recording may be played twice.
+        case .success(let receipt) where receipt.isRepeated && idOwner == .another: idOwner = .anybody
         case .success: recordStored(at: moment.now)
         case .failure(let fault) where fault.kind == .tooLarge && pieces.first?.isGap == false: cut(at: moment)
-        case .failure(let fault): fail(fault, at: moment.now)
+        case .failure(let fault):
+            if idOwner == .another { idOwner = .ours }
+            fail(fault, at: moment.now)
         }
     }
 
     /// Replaces a message that is too large for the stream by two, or by a `gap`.
     private mutating func cut(at moment: Moment) {
         guard let piece = pieces.popFirst() else { return }
+        idOwner = .another
         if let (first, second) = piece.halves {
             pieces = [first, second] + pieces
         } else {
@@ -339,7 +348,7 @@ struct NatsSteps {
 
     private mutating func recordStored(at now: LoopInstant) {
         if let numbers = pieces.popFirst()?.numbers { stored.sequence = numbers.upperBound }
-        (progressed, trouble) = (now, nil)
+        (progressed, trouble, idOwner) = (now, nil, .another)
         backoff.succeed()
         let (recovery, other) = (outage.end(at: now), complaint.end(at: now))
         if let recovery = recovery ?? other { news.append(.recovered(recovery)) }
@@ -383,23 +392,14 @@ struct NatsSteps {
 
     /// Reports a fault if it lasts, and tries again after a pause.
     private mutating func retry(after fault: NatsFault, at now: LoopInstant) {
-        let rule = report(fault, at: now)
-        if !rule.keepsConnection { most = nil }
-        if fault.kind == .lost, outage.attempts == 1 { return }
-        pending = .pause(backoff.fail(upTo: rule.pause))
-    }
-
-    /// Reports a fault if it lasts.
-    ///
-    /// - Returns: what to do about it.
-    @discardableResult
-    private mutating func report(_ fault: NatsFault, at now: LoopInstant) -> RetryRule {
         trouble = "retrying: \(fault.reason)"
         let rule = RetryRule(after: fault.kind, telling: 2, pause: .seconds(30))
         if outage.fail(by: fault.kind, at: now, from: rule.telling, isBrief: rule.isBrief) {
             complain(fault.kind.code, fault.reason, at: now)
         }
-        return rule
+        if !rule.keepsConnection { most = nil }
+        if fault.kind == .lost, outage.attempts == 1 { return }
+        pending = .pause(backoff.fail(upTo: rule.pause))
     }
 
     private mutating func complain(_ code: Failure.Code, _ text: String, at now: LoopInstant) {
