@@ -96,10 +96,8 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
             // A damaged file is moved aside exactly as it was found.
             writer.database.keepLogAtClose(true)
         } else if !writer.isInPlace {
-            // Closing would remove the log by name, perhaps another file's. A file that was only renamed gets its
-            // lines.
+            // SQLite leaves the log of a file that lost its name. One that was only renamed gets its lines.
             _ = try? writer.database.checkpoint()
-            writer.database.keepLogAtClose(true)
             orphan = writer.log
         } else {
             // A reader can prevent the checkpoint at closing, so do it first.

@@ -27,18 +27,6 @@ package struct NatsMessage: Sendable, Equatable {
     }
 }
 
-/// A stream's acknowledgement of a message.
-package struct NatsReceipt: Sendable, Equatable {
-    package var sequence: UInt64
-    /// Whether the stream had a message with this id already.
-    package var isRepeated: Bool
-
-    package init(sequence: UInt64, isRepeated: Bool = false) {
-        self.sequence = sequence
-        self.isRepeated = isRepeated
-    }
-}
-
 /// The configuration and state of a stream.
 package struct NatsStream: Sendable, Equatable {
     package var subjects: [String] = []
@@ -71,7 +59,10 @@ package protocol Broker: AnyObject, Sendable {
     /// The largest message with its headers, in bytes, that the connected server takes.
     var mostMessage: Int { get }
 
-    func publish(_ message: NatsMessage) throws(NatsFault) -> NatsReceipt
+    /// Publishes a message; returns once the stream has it.
+    ///
+    /// - Returns: whether the stream had a message with this id already.
+    func publish(_ message: NatsMessage) throws(NatsFault) -> Bool
 
     func stream(_ name: String) throws(NatsFault) -> NatsStream
 

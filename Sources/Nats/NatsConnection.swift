@@ -151,7 +151,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
 
     // MARK: Publishing and asking
 
-    package func publish(_ message: NatsMessage) throws(NatsFault) -> NatsReceipt {
+    package func publish(_ message: NatsMessage) throws(NatsFault) -> Bool {
         guard let context else { throw Self.lost }
         var raw: OpaquePointer?
         let made = message.payload.withUnsafeBytes {
@@ -174,10 +174,10 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         guard status == NATS_OK, let receipt = receipt?.pointee else {
             throw fault(status, code, about: message.subject)
         }
-        guard receipt.Sequence > 0, receipt.Stream.map({ String(cString: $0) }) == message.stream else {
+        guard receipt.Stream.map({ String(cString: $0) }) == message.stream else {
             throw NatsFault(.other, "what answers stores nothing in stream \(message.stream)")
         }
-        return NatsReceipt(sequence: receipt.Sequence, isRepeated: receipt.Duplicate)
+        return receipt.Duplicate
     }
 
     static func header(_ name: String, of message: OpaquePointer?) -> String? {

@@ -398,6 +398,34 @@ import Testing
         #expect(try LineReader.numbers(history) == LineReader.numbers("theirs", 1...3_000))
     }
 
+    @Test func leavesTheLogOfAFileThatTookItsPlaceWithIt() throws {
+        let other = try TemporaryFolder()
+        let second = SQLiteLineStore(path: other.path("journal"))
+        _ = try second.open()
+        var theirs = FeedOfLines(run: "theirs")
+        try second.commit([theirs.greeting] + theirs.add(3), at: now)
+        let store = try openStore()
+        try expectWorking(store)
+        for name in ["journal", "journal-wal"] { try Self.write(other.read(name), to: other.path("copy-" + name)) }
+        second.close()
+        for name in ["journal", "journal-wal"] { rename(other.path("copy-" + name), folder.path(name)) }
+        unlink(folder.path("journal-shm"))
+        var feed = FeedOfLines(run: "two")
+        #expect(throws: JournalFault.self) { try store.commit([feed.greeting] + feed.add(1), at: now) }
+        let opening = try store.open()
+        #expect(opening.lastRun?.durable == 3 && opening.notice == nil)
+    }
+
+    @Test func putsItsLinesIntoAFileThatWasRenamed() throws {
+        let store = try openStore()
+        try expectWorking(store)
+        rename(path, folder.path("renamed"))
+        store.close()
+        let copy = try TemporaryFolder()
+        try Self.write(folder.read("renamed"), to: copy.path("journal"))
+        #expect(try LineReader.numbers(SQLiteHistory(path: copy.path("journal"))) == LineReader.numbers("new", 1...2))
+    }
+
     /// The next agent's SQLite would apply its log to the new one.
     @Test func leavesNoLogBesideAFileThatTookItsPlaceWhenItCloses() throws {
         let store = try openStore()
@@ -408,16 +436,19 @@ import Testing
     }
 
     /// SQLite would delete it, and with it the only copy of its lines.
-    @Test func movesALogAsideThatLiesThereWithoutItsFile() throws {
+    @Test(arguments: [true, false]) func movesALogAsideThatLiesThereWithoutItsFile(_ isEmpty: Bool) throws {
         let store = try openStore()
         try expectWorking(store)
         let log = try folder.read("journal-wal")
         store.close()
         unlink(path)
         try Self.write(log, to: path + "-wal")
+        if isEmpty { try folder.write("", to: "journal") }
+        try folder.write("index", to: "journal-shm")
         #expect(try SQLiteLineStore(path: path).open().notice?.contains("was moved aside") == true)
         let aside = try #require(folder.names.first { $0.hasPrefix("journal.corrupt-") && $0.hasSuffix("-wal") })
         #expect(try folder.read(aside) == log)
+        #expect(folder.names.contains { $0.hasPrefix("journal.corrupt-") && $0.hasSuffix("-shm") })
     }
 
     @Test func saysThatAByteIsNoJournal() throws {

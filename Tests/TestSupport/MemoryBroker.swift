@@ -64,20 +64,18 @@ package final class MemoryStream: Sendable {
     }
 
     @discardableResult
-    package func publish(_ message: NatsMessage) throws(NatsFault) -> NatsReceipt {
-        let result: Result<NatsReceipt, NatsFault> = state.withLock { state in
+    package func publish(_ message: NatsMessage) throws(NatsFault) -> Bool {
+        let result: Result<Bool, NatsFault> = state.withLock { state in
             state.sent.append(message)
             if let most = state.setUp.mostMessage, message.payload.count > most {
                 return .failure(NatsFault(.tooLarge, "too large"))
             }
             if message.expectedID != nil { return .failure(NatsFault(.sequenceConflict, "another one")) }
-            if let id = message.id, let sequence = state.ids[id] {
-                return .success(NatsReceipt(sequence: sequence, isRepeated: true))
-            }
+            if let id = message.id, state.ids[id] != nil { return .success(true) }
             defer { state.next += 1 }
             state.stored.append((state.next, state.time, message))
             if let id = message.id { state.ids[id] = state.next }
-            return .success(NatsReceipt(sequence: state.next))
+            return .success(false)
         }
         return try result.get()
     }
@@ -196,7 +194,7 @@ package final class MemoryBroker: BrokerReader {
     }
 
     package func connect() throws(NatsFault) { try enter(.connect) {} }
-    package func publish(_ message: NatsMessage) throws(NatsFault) -> NatsReceipt {
+    package func publish(_ message: NatsMessage) throws(NatsFault) -> Bool {
         try enter(.publish) { () throws(NatsFault) in
             guard message.payload.count + 256 < mostMessage else { throw NatsFault(.tooLarge, "too large") }
             return try memory.publish(message)

@@ -321,10 +321,11 @@ struct NatsSteps {
         return message
     }
 
-    mutating func publish(_ result: Result<NatsReceipt, NatsFault>, at moment: Moment) {
+    /// - Parameter result: whether the stream had a message with this id already.
+    mutating func publish(_ result: Result<Bool, NatsFault>, at moment: Moment) {
         switch result {
         // Two agents may publish one attached feed, and a recording may be played twice.
-        case .success(let receipt) where receipt.isRepeated && idOwner == .another: idOwner = .anybody
+        case .success(true) where idOwner == .another: idOwner = .anybody
         case .success: recordStored(at: moment.now)
         case .failure(let fault) where fault.kind == .tooLarge && pieces.first?.isGap == false: cut(at: moment)
         case .failure(let fault):
@@ -336,7 +337,6 @@ struct NatsSteps {
     /// Replaces a message that is too large for the stream by two, or by a `gap`.
     private mutating func cut(at moment: Moment) {
         guard let piece = pieces.popFirst() else { return }
-        idOwner = .another
         if let (first, second) = piece.halves {
             pieces = [first, second] + pieces
         } else {
