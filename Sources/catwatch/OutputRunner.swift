@@ -240,7 +240,7 @@ actor OutputRunner {
 
     // MARK: The end
 
-    /// Waits until the outputs have drained; the feed has ended.
+    /// Waits until the outputs have drained, and cancels those that are late; the feed has ended.
     ///
     /// - Parameter limit: nil for no limit until `hurry` is called: a whole file has to come out of the other end of a
     ///   pipe, however slow that is. Readers of the socket and of the page have at most `drainTime` in any case.
@@ -252,7 +252,7 @@ actor OutputRunner {
         }
         while !slots.isEmpty || isReplacing, !Task.isCancelled {
             if deadline == nil, isHurried { deadline = loop.clock.now.advanced(by: Self.drainTime) }
-            if let deadline, loop.clock.now >= deadline { return }
+            if let deadline, loop.clock.now >= deadline { return await end() }
             await waitForEnd(until: deadline)
         }
     }

@@ -12,7 +12,7 @@ import Testing
 
     /// Of the servers, of who is let in, and of what a stream forgets. They wait for elections of leaders, for minutes.
     private static let trials = [
-        "overtaken", "leader", "access", "cut", "stopped", "tls", "setup", "rights", "names", "lines",
+        "overtaken", "leader", "access", "cut", "stopped", "tls", "setup", "rights", "names", "slow", "lines",
     ]
     /// The same for those who read; by default the short ones.
     private static let fleetTrials =

@@ -388,6 +388,7 @@ import Testing
         try expectWorking(store)
         let history = store.history()
         #expect(try LineReader.numbers(history) == LineReader.numbers("new", 1...2))
+        #expect(history.files == 1)
         rename(other.path("journal"), path)
         let fault = #expect(throws: JournalFault.self) { try LineReader.numbers(history) }
         #expect(fault?.reason.contains("it was replaced") == true)
@@ -396,6 +397,7 @@ import Testing
         #expect(try store.open().lastRun?.durable == 3_000)
         while try store.tidy(at: now) {}
         #expect(try LineReader.numbers(history) == LineReader.numbers("theirs", 1...3_000))
+        #expect(history.files == 2)
     }
 
     @Test func leavesTheLogOfAFileThatTookItsPlaceWithIt() throws {

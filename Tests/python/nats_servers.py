@@ -408,10 +408,11 @@ resolver_preload: {{
 
 
 class Proxy:
-    """A network in front of a server that can be cut: then nothing comes through, and nobody is told."""
+    """A network in front of a server that can be cut: then nothing comes through, and nobody is told. The stream's answers
+    take some seconds more."""
 
-    def __init__(self, port):
-        self.upstream = port
+    def __init__(self, port, delay=0):
+        self.upstream, self.delay = port, delay
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
@@ -431,12 +432,14 @@ class Proxy:
         await self.whole.wait()
         with contextlib.suppress(OSError):
             there, back = await asyncio.open_connection("127.0.0.1", self.upstream)
-            await asyncio.gather(self._pass(reader, back), self._pass(there, writer))
+            await asyncio.gather(self._pass(reader, back), self._pass(there, writer, self.delay))
         writer.close()
 
-    async def _pass(self, reader, writer):
+    async def _pass(self, reader, writer, delay=0):
         with contextlib.suppress(OSError):
             while data := await reader.read(1 << 16):
+                if b'"seq":' in data:
+                    await asyncio.sleep(delay)
                 await self.whole.wait()
                 writer.write(data)
                 await writer.drain()

@@ -14,6 +14,7 @@ tls       TLS of one's own authority; then of another one, of another host, with
 setup     JetStream off, no stream, another subject, max_payload less than a line: told in words, and by check --online
 rights    `catwatch nats`: an agent with its permissions publishes as itself, and neither as another nor overhears one
 names     two agents of one name: what both say is in the stream, and who reads it learns of the conflict
+slow      answers take a second: at the end of an agent it says how many lines were not published
 lines     each line a message that says where it comes from
 
 Prints what it did; exits 1 at the first thing that is wrong, and keeps the files.
@@ -26,6 +27,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import shutil
 import signal
 import ssl
@@ -574,6 +576,22 @@ def names(catwatch, folder, long):
         print(f"names: {kept} lines of two agents")
 
 
+def slow(catwatch, folder, long):
+    with servers(folder) as (server,):
+        make_stream(server.url, configuration(catwatch))
+        network = Proxy(server.port, delay=1)
+        agent = Agent(catwatch, folder, "web1", [network.url], "--demo", "-e", "20ms", nats={"lines": True})
+        published(agent, server.url)
+        agent.end()
+        network.stop()
+        kept, _ = Reader(server.url).read().check("web1")
+        own = sum("seq" in line for line in agent.own_lines())
+        said = re.search(r"the last (\d+) lines were not published", agent.said())
+        # The answer to the last one may not have come.
+        need(said and int(said[1]) - (own - kept) in (0, 1), f"{own - kept} lines are missing, and it says {agent.said()!r}")
+        print(f"slow: {agent.said().strip()}")
+
+
 def lines(catwatch, folder, long):
     with servers(folder) as (server,):
         make_stream(server.url, configuration(catwatch))
@@ -592,4 +610,4 @@ def lines(catwatch, folder, long):
 
 
 if __name__ == "__main__":
-    sys.exit(run_trial(__doc__, leader, cut, stopped, overtaken, access, tls, setup, rights, names, lines))
+    sys.exit(run_trial(__doc__, leader, cut, stopped, overtaken, access, tls, setup, rights, names, slow, lines))
