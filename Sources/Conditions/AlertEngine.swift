@@ -144,13 +144,13 @@ package struct AlertEngine: FeedObserver {
         if awaitsReturn, moment.now >= start.advanced(by: MemberState.lifetime) { giveUp(at: moment) }
         guard let nextReminder, moment.now >= nextReminder else { return }
         self.nextReminder = nil
-        for (key, entry) in entries.sorted(by: { $0.value.number < $1.value.number }) where entry.phase == .firing {
+        for (key, entry) in inOrder where entry.phase == .firing {
             if let due = reminder(of: entry), due <= moment.now { remind(key, at: moment) } else { schedule(entry) }
         }
     }
 
     package mutating func remind(at moment: Moment) {
-        for (key, entry) in entries.sorted(by: { $0.value.number < $1.value.number }) where entry.phase == .firing {
+        for (key, entry) in inOrder where entry.phase == .firing {
             remind(key, at: moment)
         }
     }
@@ -160,7 +160,6 @@ package struct AlertEngine: FeedObserver {
         var alert = entry.alert
         (alert.state, alert.at, alert.reason) = (.reminder, moment.wall, nil)
         entry.reported = moment.now
-        entry.alert.worst = alert.worst
         entries[key] = entry
         schedule(entry)
         alerts.append((entry.source, alert))
@@ -301,7 +300,7 @@ package struct AlertEngine: FeedObserver {
     /// The engine of the next run, after a restart.
     package func next(run: String, window: Duration, at moment: Moment) -> AlertEngine {
         var next = AlertEngine(rules, run: run, window: window, at: moment)
-        for entry in inOrder {
+        for (_, entry) in inOrder {
             next.restore(
                 entry.alert, of: entry.source, fired: entry.fired, reported: entry.reported, isFleet: true, at: moment)
         }
@@ -309,7 +308,7 @@ package struct AlertEngine: FeedObserver {
         return next
     }
 
-    private var inOrder: [Entry] { entries.values.sorted { $0.number < $1.number } }
+    private var inOrder: [(key: Key, value: Entry)] { entries.sorted { $0.value.number < $1.value.number } }
 
     /// Goes on after a reload with what an engine with other rules has: what has the same name goes on.
     package mutating func replace(_ old: AlertEngine, at moment: Moment) {
@@ -320,7 +319,7 @@ package struct AlertEngine: FeedObserver {
         }
         evaluator.adopt(old.evaluator, same)
         (alerts, taken, awaitsReturn) = (old.alerts, old.taken, old.awaitsReturn)
-        for entry in old.inOrder {
+        for (_, entry) in old.inOrder {
             let phases = entry.phases.compactMap { number, phase in same[number].map { ($0, phase) } }
             restore(
                 entry.alert, of: entry.source, fired: entry.fired, reported: entry.reported, isFleet: true,
@@ -371,7 +370,7 @@ package struct AlertEngine: FeedObserver {
     /// Ends the alerts about sources and agents that have not come back since the start.
     private mutating func giveUp(at moment: Moment) {
         awaitsReturn = false
-        for (key, entry) in entries.sorted(by: { $0.value.number < $1.value.number }) {
+        for (key, entry) in inOrder {
             guard entry.source != EventStore.ownName || entry.alert.about != EventStore.ownName,
                 !evaluator.isKnown(entry.source), !evaluator.isKnown(entry.alert.about)
             else { continue }

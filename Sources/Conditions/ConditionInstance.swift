@@ -201,7 +201,7 @@ extension Condition {
 }
 
 extension ConditionTest {
-    /// The time of which it needs all values or requests; nil for none.
+    /// How far back it needs all values or requests; nil if it needs none.
     var slidingSpan: Duration? {
         switch measure {
         case .over(_, let span), .errors(let span): span

@@ -20,23 +20,14 @@ import Testing
         #expect(!stage.isMet)
     }
 
-    @Test func holdsForATimeWithoutFurtherLines() throws {
+    /// Without further lines, and from the beginning if it did not hold in between.
+    @Test(arguments: [([(1, 11)], 6), ([(1, 11), (3, 9), (4, 11)], 9)] as [([(Double, Double)], Double)])
+    func holdsForATime(_ values: [(Double, Double)], _ end: Double) throws {
         var stage = try ConditionStage("> 10 for 5s")
-        try stage.value("a", 1, 11)
-        stage.pass(to: 5.999)
+        for (second, value) in values { try stage.value("a", second, value) }
+        stage.pass(to: end - 0.001)
         #expect(!stage.isMet)
-        stage.pass(to: 6)
-        #expect(stage.isMet)
-    }
-
-    @Test func beginsAnewWhenItDidNotHoldInBetween() throws {
-        var stage = try ConditionStage("> 10 for 5s")
-        try stage.value("a", 1, 11)
-        try stage.value("a", 3, 9)
-        try stage.value("a", 4, 11)
-        stage.pass(to: 8.999)
-        #expect(!stage.isMet)
-        stage.pass(to: 9)
+        stage.pass(to: end)
         #expect(stage.isMet)
     }
 

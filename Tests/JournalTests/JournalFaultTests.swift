@@ -356,14 +356,23 @@ import Testing
         try expectWorking(second)
     }
 
+    /// Makes another agent's journal, with its lines in the file or still in the log.
+    private func makeOther(_ lines: Int = 3, withLog: Bool = false) throws -> TemporaryFolder {
+        let (other, copy) = (try TemporaryFolder(), try TemporaryFolder())
+        let store = SQLiteLineStore(path: other.path("journal"))
+        _ = try store.open()
+        var feed = FeedOfLines(run: "theirs")
+        try store.commit([feed.greeting] + feed.add(lines), at: now)
+        if withLog {
+            for name in ["journal", "journal-wal"] { try Self.write(other.read(name), to: copy.path(name)) }
+        }
+        store.close()
+        return withLog ? copy : other
+    }
+
     /// Before the next commit: its lines would be lost, or another file be overwritten by its log.
     @Test(arguments: [true, false]) func opensAFileThatHasTakenItsPlace(_ isGone: Bool) throws {
-        let other = try TemporaryFolder()
-        let second = SQLiteLineStore(path: other.path("journal"))
-        _ = try second.open()
-        var theirs = FeedOfLines(run: "theirs")
-        try second.commit([theirs.greeting] + theirs.add(3), at: now)
-        second.close()
+        let other = try makeOther()
         let store = try openStore()
         try expectWorking(store)
         if isGone { unlink(path) } else { rename(other.path("journal"), path) }
@@ -378,12 +387,7 @@ import Testing
 
     /// What it reads there would be a mixture, which the agent took for damage of the file.
     @Test func doesNotReadAFileThatItHasNotOpenedYet() throws {
-        let other = try TemporaryFolder()
-        let second = SQLiteLineStore(path: other.path("journal"))
-        _ = try second.open()
-        var theirs = FeedOfLines(run: "theirs")
-        try second.commit([theirs.greeting] + theirs.add(3_000), at: now)
-        second.close()
+        let other = try makeOther(3_000)
         let store = try openStore()
         try expectWorking(store)
         let history = store.history()
@@ -401,16 +405,10 @@ import Testing
     }
 
     @Test func leavesTheLogOfAFileThatTookItsPlaceWithIt() throws {
-        let other = try TemporaryFolder()
-        let second = SQLiteLineStore(path: other.path("journal"))
-        _ = try second.open()
-        var theirs = FeedOfLines(run: "theirs")
-        try second.commit([theirs.greeting] + theirs.add(3), at: now)
+        let other = try makeOther(withLog: true)
         let store = try openStore()
         try expectWorking(store)
-        for name in ["journal", "journal-wal"] { try Self.write(other.read(name), to: other.path("copy-" + name)) }
-        second.close()
-        for name in ["journal", "journal-wal"] { rename(other.path("copy-" + name), folder.path(name)) }
+        for name in ["journal", "journal-wal"] { rename(other.path(name), folder.path(name)) }
         unlink(folder.path("journal-shm"))
         var feed = FeedOfLines(run: "two")
         #expect(throws: JournalFault.self) { try store.commit([feed.greeting] + feed.add(1), at: now) }

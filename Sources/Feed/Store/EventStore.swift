@@ -313,12 +313,10 @@ package actor EventStore {
     private func tick() {
         observerTimer = nil
         lastTick = loop.clock.now
-        guard ending == nil else { return }
-        state.tickObserver(at: closeSomeWindows())
-        announce()
+        tickObserver()
     }
 
-    /// Publishes the alerts that something has decided which is no line.
+    /// Publishes the alerts that time, or a change of the sources, decides.
     private func tickObserver() {
         guard state.observer != nil, ending == nil else { return }
         state.tickObserver(at: closeSomeWindows())

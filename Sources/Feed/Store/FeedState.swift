@@ -27,7 +27,7 @@ package struct FeedState: ~Copyable, Sendable {
     private var observedCounts: [Int] = []
     /// Sources of whose series one found no room, which it was told.
     private var refusingSources: Set<Int32> = []
-    /// Sources that were added, described anew or retired since it was told of them.
+    /// Sources that were added, changed or retired, and that it does not know yet.
     private var changedSources: [SourceID] = []
     /// The series of the newest event; −1 for none.
     private var newestIndex = -1
