@@ -619,9 +619,6 @@ package struct ConditionEvaluator: Sendable {
         evaluateSets()
     }
 
-    /// Lets time pass without evaluating anything.
-    package mutating func setTime(_ moment: Moment) { now = moment }
-
     /// Evaluates what depends on time.
     package mutating func tick(at moment: Moment) {
         (now, line) = (moment, 0)

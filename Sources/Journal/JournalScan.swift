@@ -1,24 +1,3 @@
-internal import Reactor
-internal import Synchronization
-
-/// What the writer and the readers of a journal, on different threads, tell each other.
-final class ReadFaults: Sendable {
-    private let number = Atomic<Int>(0)
-
-    /// How often readers found damage.
-    var count: Int { number.load(ordering: .relaxed) }
-
-    func add() { number.add(1, ordering: .relaxed) }
-
-    private let opened = Mutex<FileIdentity?>(nil)
-
-    /// The file that the writer opened last: the log beside another one is not its own, and to read both mixes them.
-    var file: FileIdentity? {
-        get { opened.withLock(\.self) }
-        set { opened.withLock { $0 = newValue } }
-    }
-}
-
 /// Reads everything in a journal once after the start, a little at a time, to find damage early.
 ///
 /// `PRAGMA quick_check` would check more, but block everybody for its duration (decision 0043).
@@ -35,14 +14,14 @@ struct JournalScan {
         case done
     }
 
-    private let readFaults: ReadFaults
+    private let shared: SharedJournal
     /// The number of read faults when the scan began.
     private var known: Int
     private var progress = Progress.begin
 
-    init(_ readFaults: ReadFaults) {
-        self.readFaults = readFaults
-        known = readFaults.count
+    init(_ shared: SharedJournal) {
+        self.shared = shared
+        known = shared.readFaults
     }
 
     /// Reads a little more; starts again when a reader has found another fault.
@@ -50,7 +29,7 @@ struct JournalScan {
     /// - Returns: whether there is more to read.
     /// - Throws: the damage it finds.
     mutating func step(in database: SQLiteDatabase) throws(JournalFault) -> Bool {
-        let count = readFaults.count
+        let count = shared.readFaults
         if count != known { (progress, known) = (.begin, count) }
         switch progress {
         case .begin:

@@ -33,13 +33,13 @@ final class JournalWriter {
     /// - Parameters:
     ///   - settings: the journal's settings.
     ///   - earlier: the run of the lines that this process wrote last, to this file or to another in its place.
-    ///   - readFaults: the faults that readers find meanwhile.
+    ///   - shared: what the readers in this process have to know, and what they found.
     /// - Throws: `.corrupt` when the file is not a journal of this version.
     init(
-        _ file: JournalFile, _ settings: JournalSettings, after earlier: JournalRun?, _ readFaults: ReadFaults
+        _ file: JournalFile, _ settings: JournalSettings, after earlier: JournalRun?, _ shared: SharedJournal
     ) throws(JournalFault) {
         self.file = file
-        scan = JournalScan(readFaults)
+        scan = JournalScan(shared)
         database = try Self.database(file)
         let mode = try database.prepare("PRAGMA journal_mode = WAL")
         guard try mode.step(), mode.string(0) == "wal" else {
@@ -65,7 +65,7 @@ final class JournalWriter {
         database.keepLogAtClose(false)
         identity = try file.identity()
         log = file.logIdentity
-        readFaults.file = identity
+        shared.file = identity
     }
 
     /// The run of the current lines; nil before the first.

@@ -7,7 +7,7 @@ internal import Reactor
 package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     private let path: String
     /// Counts the damage found in the file; nil when nobody needs that.
-    private let readFaults: ReadFaults?
+    private let shared: SharedJournal?
     private var opened: (database: SQLiteDatabase, file: FileIdentity)?
     package private(set) var files = 0
     private var lastFile: FileIdentity?
@@ -19,11 +19,11 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     private let mostCounted: Int
 
     package convenience init(path: String, atMost mostCounted: Int = 65_536) {
-        self.init(path: path, readFaults: nil, atMost: mostCounted)
+        self.init(path: path, shared: nil, atMost: mostCounted)
     }
 
-    init(path: String, readFaults: ReadFaults?, atMost mostCounted: Int = 65_536) {
-        (self.path, self.readFaults, self.mostCounted) = (path, readFaults, mostCounted)
+    init(path: String, shared: SharedJournal?, atMost mostCounted: Int = 65_536) {
+        (self.path, self.shared, self.mostCounted) = (path, shared, mostCounted)
     }
 
     package func rowID(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
@@ -174,7 +174,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         do throws(JournalFault) {
             return try body(database)
         } catch {
-            if error.kind == .corrupt { readFaults?.add() }
+            if error.kind == .corrupt { shared?.addReadFault() }
             // Whatever the fault is, the next call opens a new connection.
             close()
             throw error
@@ -186,7 +186,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         let file = try JournalFile(path)
         try file.checkKind()
         let now = try file.identity()
-        if let own = readFaults?.file, own != now {
+        if let own = shared?.file, own != now {
             throw JournalFault(.disk, "it was replaced, and the agent has not opened the new one yet")
         }
         if let opened, opened.file == now { return opened.database }

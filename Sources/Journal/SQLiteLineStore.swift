@@ -20,7 +20,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
     private var moves = 0
     /// The log of a replaced file, to be moved aside before the next file is opened.
     private var orphan: FileIdentity?
-    private let readFaults = ReadFaults()
+    private let shared = SharedJournal()
     /// The run of the last lines, which another file does not have.
     private var run: JournalRun?
 
@@ -31,7 +31,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
     }
 
     /// Returns a reader for another thread; damage that it finds makes the writer scan the file again.
-    package func history() -> SQLiteHistory { SQLiteHistory(path: path, readFaults: readFaults) }
+    package func history() -> SQLiteHistory { SQLiteHistory(path: path, shared: shared) }
 
     package func open() throws(JournalFault) -> JournalOpening {
         closeFile()
@@ -56,7 +56,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
             }
             notice = try file.prepare() ?? notice
             do throws(JournalFault) {
-                let writer = try JournalWriter(file, settings, after: run, readFaults)
+                let writer = try JournalWriter(file, settings, after: run, shared)
                 self.writer = writer
                 return try writer.opening(notice, at: wall.now)
             } catch {

@@ -64,7 +64,6 @@ struct ConditionStage {
             unsettled.tick(at: Moment(wall: end.wall - due.duration(to: end.now), now: due))
         }
         now = end.wall
-        unsettled.setTime(end)
     }
 
     /// Sends a data line of a source, or of one of its series, at a time.
