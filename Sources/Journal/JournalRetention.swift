@@ -10,6 +10,8 @@ struct JournalRetention {
     private static let mostLines = 8_192
     private static let mostPages: Int64 = 1_024
     private static let step = 32
+    // Bound: alerts that a journal knows to be firing | the newest 100,000 | older ones are forgotten at a start
+    private static let mostAlerts: Int64 = 100_000
     /// How far a mark may be ahead of the present time: beyond that, the clock was wrong when the mark was made.
     private static let tolerance = Duration.seconds(86_400)
 
@@ -84,8 +86,7 @@ struct JournalRetention {
             guard let last = try endOfStep.integer() else { break }
             // A run that stays remembers its last deleted line.
             try database.execute(
-                "UPDATE runs SET gone = base + (?1 & \(JournalPlace.most)) WHERE run = ?1 >> \(JournalPlace.bits)", last
-            )
+                "UPDATE runs SET gone = ?1 - base WHERE run = (SELECT max(run) FROM runs WHERE run <= ?1)", last)
             delete.bind(1, last)
             try delete.run()
             count += database.changes
@@ -99,10 +100,13 @@ struct JournalRetention {
     private func letGoOfRest(in database: SQLiteDatabase) throws(JournalFault) {
         // Without any line, the newest rows are kept: the next start needs the last run.
         let first = try oldest.integer() ?? .max
-        try database.execute("DELETE FROM alerts WHERE id < ?1", first)
-        try database.execute("DELETE FROM stats WHERE id < (SELECT max(id) FROM stats WHERE id <= ?1)", first)
-        try database.execute("DELETE FROM marks WHERE id < (SELECT max(id) FROM marks WHERE id <= ?1)", first)
+        for table in ["greetings", "marks"] {
+            try database.execute(
+                "DELETE FROM \(table) WHERE id < (SELECT max(id) FROM \(table) WHERE id <= ?1)", first)
+        }
+        try database.execute("DELETE FROM runs WHERE run < (SELECT max(run) FROM runs WHERE run <= ?1)", first)
         try database.execute(
-            "DELETE FROM runs WHERE run < ?1 AND run < (SELECT max(run) FROM runs)", first >> JournalPlace.bits)
+            "DELETE FROM alerts WHERE rowid <= (SELECT rowid FROM alerts ORDER BY rowid DESC LIMIT 1 OFFSET ?1)",
+            Self.mostAlerts)
     }
 }

@@ -12,6 +12,8 @@ package final class JournalRows {
     private let database: SQLiteDatabase
     private let forwards: SQLiteStatement
     private let backwards: SQLiteStatement
+    /// By the partial index.
+    private let alerts: SQLiteStatement
 
     /// Opens a journal for reading.
     ///
@@ -23,10 +25,10 @@ package final class JournalRows {
         identity = try? FileIdentity(at: file)
         do throws(JournalFault) {
             database = try Self.database(file)
-            let columns =
-                "SELECT id, time, type, source, series, value, line FROM lines WHERE id BETWEEN ? AND ? ORDER BY id"
-            forwards = try database.prepare(columns)
-            backwards = try database.prepare(columns + " DESC")
+            let columns = "SELECT id, time, type, source, series, value, line FROM lines WHERE id BETWEEN ? AND ?"
+            forwards = try database.prepare(columns + " ORDER BY id")
+            backwards = try database.prepare(columns + " ORDER BY id DESC")
+            alerts = try database.prepare(columns + " AND type = 'alert' ORDER BY id")
         } catch {
             throw JournalFault(error.kind, Self.reason(error, file))
         }
@@ -120,7 +122,7 @@ package final class JournalRows {
     package struct Row {
         fileprivate let statement: SQLiteStatement
 
-        package var rowID: JournalPlace { JournalPlace(id: statement.integer(0)) }
+        package var rowID: RowID { statement.integer(0) }
         package var time: Timestamp { Timestamp(microseconds: statement.integer(1)) }
         package var type: UnsafeRawBufferPointer { statement.text(2) }
         /// Empty for none.
@@ -140,15 +142,15 @@ package final class JournalRows {
     ///   - onlyAlerts: whether only `alert` lines count; these come forwards.
     /// - Returns: the row id of the last row that was passed; nil for none.
     package func rows(
-        in rowIDs: ClosedRange<JournalPlace>, isReversed: Bool = false, onlyAlerts: Bool = false,
+        in rowIDs: ClosedRange<RowID>, isReversed: Bool = false, onlyAlerts: Bool = false,
         atMost most: Int = 4_096, _ body: (Row) throws(JournalFault) -> Bool
-    ) throws(JournalFault) -> JournalPlace? {
-        guard let statement = onlyAlerts ? try alerts() : isReversed ? backwards : forwards else { return nil }
-        statement.bind(1, rowIDs.lowerBound.id)
-        statement.bind(2, rowIDs.upperBound.id)
+    ) throws(JournalFault) -> RowID? {
+        let statement = onlyAlerts ? alerts : isReversed ? backwards : forwards
+        statement.bind(1, rowIDs.lowerBound)
+        statement.bind(2, rowIDs.upperBound)
         defer { statement.reset() }
         let row = Row(statement: statement)
-        var last: JournalPlace?
+        var last: RowID?
         for _ in 0..<most {
             guard try statement.step() else { return last }
             last = row.rowID
@@ -157,60 +159,37 @@ package final class JournalRows {
         return last
     }
 
-    /// Selects `alert` lines; nil in a journal of an earlier version, which has none.
-    private func alerts() throws(JournalFault) -> SQLiteStatement? {
-        guard try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'alerts'") == 1 else { return nil }
-        return try database.prepare(
-            """
-            SELECT l.id, time, type, source, series, value, line FROM alerts a CROSS JOIN lines l ON l.id = a.id
-            WHERE a.id BETWEEN ? AND ? AND type = 'alert' ORDER BY a.id
-            """)
-    }
-
     /// The range of row ids of lines with these times; nil for none.
     ///
     /// - Parameter until: not included.
-    package func rowIDs(
-        from: Timestamp?, until: Timestamp?
-    ) throws(JournalFault) -> ClosedRange<JournalPlace>? {
-        guard from != nil || until != nil else { return JournalPlace(id: 0)...JournalPlace(id: .max) }
+    package func rowIDs(from: Timestamp?, until: Timestamp?) throws(JournalFault) -> ClosedRange<RowID>? {
+        guard from != nil || until != nil else { return 0...(.max) }
         let statement = try database.prepare("SELECT min(id), max(id) FROM lines WHERE time >= ? AND time < ?")
         statement.bind(1, from?.microseconds ?? .min)
         statement.bind(2, until?.microseconds ?? .max)
         guard try statement.step(), let first = statement.integerIfAny(0), let last = statement.integerIfAny(1),
             0...last ~= first
         else { return nil }
-        return JournalPlace(id: first)...JournalPlace(id: last)
+        return first...last
     }
 
-    /// Counts the row ids in a range, for showing progress.
-    package func reach(of rowIDs: ClosedRange<JournalPlace>) throws(JournalFault) -> JournalReach {
-        var reach = JournalReach()
-        let runs = try database.prepare(
-            """
-            SELECT (SELECT min(id) FROM lines WHERE id BETWEEN max(run << 36, ?1) AND min((run + 1 << 36) - 1, ?2)),
-                   (SELECT max(id) FROM lines WHERE id BETWEEN max(run << 36, ?1) AND min((run + 1 << 36) - 1, ?2))
-            FROM runs ORDER BY run
-            """)
-        runs.bind(1, rowIDs.lowerBound.id)
-        runs.bind(2, rowIDs.upperBound.id)
-        while try runs.step() {
-            guard let first = runs.integerIfAny(0), let last = runs.integerIfAny(1), first <= last else { continue }
-            guard reach.add(first...last) else { break }
-        }
-        return reach
+    /// The row ids of the first and the last line in a range; nil when it has none.
+    package func ends(of rowIDs: ClosedRange<RowID>) throws(JournalFault) -> ClosedRange<RowID>? {
+        let range = "FROM lines WHERE id BETWEEN \(rowIDs.lowerBound) AND \(rowIDs.upperBound)"
+        let first = try database.integer("SELECT min(id) \(range)")
+        let last = try database.integer("SELECT max(id) \(range)")
+        guard let first, let last, first <= last else { return nil }
+        return first...last
     }
 
-    /// The run with this number; nil when it is unknown.
-    package func run(_ number: Int64) throws(JournalFault) -> JournalRun? { try database.row("WHERE run = ?1", number) }
+    /// The run of a line; nil when it is unknown.
+    package func run(at rowID: RowID) throws(JournalFault) -> JournalRun? { try database.run(at: rowID) }
 
-    /// The row id, behind this one in the same run, from which the next `stats` line holds; nil for none.
-    package func nextStats(behind rowID: JournalPlace) throws(JournalFault) -> JournalPlace? {
-        try database.integer(
-            "SELECT min(id) FROM stats WHERE id > \(rowID.id) AND id <= \(rowID.id | JournalPlace.most)"
-        ).map(JournalPlace.init(id:))
+    /// The row id, behind this one, from which the next greeting holds; nil for none.
+    package func nextGreeting(behind rowID: RowID) throws(JournalFault) -> RowID? {
+        try database.integer("SELECT min(id) FROM greetings WHERE id > \(rowID)")
     }
 
-    /// The `stats` line that holds at a row id; nil for none.
-    package func stats(at rowID: JournalPlace) throws(JournalFault) -> [UInt8]? { try database.stats(at: rowID) }
+    /// The `hello` and `stats` that hold at a line; empty for none.
+    package func greeting(at rowID: RowID) throws(JournalFault) -> [UInt8] { try database.greeting(at: rowID) }
 }

@@ -40,8 +40,7 @@ struct JournalScan {
         case .rest:
             // These tables are small.
             for part in [
-                "length(hello) FROM runs", "name FROM runs ORDER BY name, base", "length(line) FROM stats",
-                "time FROM marks",
+                "length(name) FROM runs", "length(lines) FROM greetings", "time FROM marks", "line FROM alerts",
             ] {
                 let rows = try database.prepare("SELECT \(part)")
                 while try rows.step() {}

@@ -3,7 +3,7 @@ enum JournalSchema {
     /// The application id in the file's header: "CATW".
     static let applicationID: Int64 = 0x4341_5457
     /// The version of the tables; a file with another version is moved aside.
-    static let version: Int64 = 1
+    static let version: Int64 = 2
 
     /// The tables and the index by name, with the SQL that creates them, exactly as the file stores it.
     static let tables: KeyValuePairs = [
@@ -14,8 +14,7 @@ enum JournalSchema {
             base INTEGER NOT NULL,
             begun INTEGER NOT NULL,
             ended TEXT,
-            gone INTEGER NOT NULL DEFAULT 0,
-            hello TEXT NOT NULL
+            gone INTEGER NOT NULL
         ) STRICT
         """,
         "lines": """
@@ -29,10 +28,19 @@ enum JournalSchema {
             line TEXT NOT NULL
         ) STRICT
         """,
-        "stats": """
-        CREATE TABLE stats (
+        "greetings": """
+        CREATE TABLE greetings (
             id INTEGER PRIMARY KEY,
-            line TEXT NOT NULL
+            lines TEXT NOT NULL
+        ) STRICT
+        """,
+        "alerts": """
+        CREATE TABLE alerts (
+            condition TEXT NOT NULL,
+            about TEXT NOT NULL,
+            run TEXT NOT NULL,
+            line TEXT NOT NULL,
+            PRIMARY KEY (condition, about)
         ) STRICT
         """,
         "marks": """
@@ -42,6 +50,7 @@ enum JournalSchema {
         ) STRICT
         """,
         "lines_time": "CREATE INDEX lines_time ON lines (time)",
+        "lines_alerts": "CREATE INDEX lines_alerts ON lines (id) WHERE type = 'alert'",
     ]
 
     /// The table of a fleet's positions, created when first needed; exactly as the file stores it.
@@ -55,56 +64,14 @@ enum JournalSchema {
         ) STRICT
         """
 
-    /// What a journal of an earlier version lacks, created by its next writer. An index of the `alert` lines would take long to
-    /// create in a large journal, so there is a table of their ids.
-    static let additions = """
-        CREATE TABLE IF NOT EXISTS alerts (id INTEGER PRIMARY KEY) STRICT;
-        CREATE INDEX IF NOT EXISTS runs_name ON runs (name, base)
+    /// The view for people; the program itself does not use it.
+    private static let view = """
+        CREATE VIEW feed AS SELECT r.name AS run, l.id - r.base AS seq,
+            strftime('%Y-%m-%dT%H:%M:%S', (l.time - l.part) / 1000000, 'unixepoch') || printf('.%06dZ', l.part) AS time,
+            l.type, l.source, l.series, l.value, l.line, l.time AS at, l.id
+            FROM (SELECT *, (time % 1000000 + 1000000) % 1000000 AS part FROM lines) l
+            JOIN runs r ON r.run = (SELECT max(run) FROM runs WHERE run <= l.id)
         """
-
-    /// The microseconds within a second, also before 1970.
-    private static let fraction = "((l.time % 1000000 + 1000000) % 1000000)"
-    /// The run, sequence number and time (number and text) of a line `l` and its run `r`.
-    private static let identity = """
-        r.name AS run, r.base + (l.id & \(JournalPlace.most)) AS seq, l.time AS at,
-            strftime('%Y-%m-%dT%H:%M:%S', (l.time - \(fraction)) / 1000000, 'unixepoch')
-                || printf('.%06dZ', \(fraction)) AS time
-        """
-    private static let from = "FROM lines l JOIN runs r ON r.run = l.id >> \(JournalPlace.bits)"
-
-    private static func members(_ names: String...) -> String {
-        names.map { "l.line ->> '$.\($0)' AS \($0)" }.joined(separator: ", ")
-    }
-
-    /// The types of lines that this program writes about itself; data events have other types.
-    static let reserved = """
-        'latency', 'window', 'memory', 'agent', 'error', 'recovered', 'progress', 'restart', 'lost', 'peer', 'gap',
-        'alert', 'clock', '?'
-        """
-
-    /// Views for people; the program itself does not use them.
-    static let views = [
-        """
-        CREATE VIEW events AS SELECT \(identity), l.type, l.source, l.series, l.value, \(members("text", "data")), l.id
-            \(from) WHERE l.type NOT IN (\(reserved))
-        """,
-        """
-        CREATE VIEW windows AS SELECT \(identity), l.source, l.series,
-            \(members("start", "seconds", "last", "last_seq", "count", "min", "max", "mean", "band", "trend")), l.id
-            \(from) WHERE l.type = 'window'
-        """,
-        """
-        CREATE VIEW latencies AS SELECT \(identity), l.source,
-            \(members("endpoint", "status", "ms", "dns_ms", "connect_ms", "tls_ms", "wait_ms", "receive_ms", "bytes",
-                "reused", "late_ms")), l.id
-            \(from) WHERE l.type = 'latency'
-        """,
-        """
-        CREATE VIEW errors AS SELECT \(identity), l.source,
-            \(members("endpoint", "code", "message", "attempt", "retry_in_ms")), l.id
-            \(from) WHERE l.type = 'error'
-        """,
-    ]
 
     /// The kind of database found in a file.
     enum Finding: Equatable {
@@ -128,7 +95,12 @@ enum JournalSchema {
                     .corrupt,
                     "written by a later version of catwatch: its schema is \(found), and "
                         + "\(JournalSchema.version) is what this one reads")
-            case .version(let found): JournalFault(.corrupt, "no journal: nothing has a schema of version \(found)")
+            case .version(let found) where found > 0:
+                JournalFault(
+                    .corrupt,
+                    "written by an earlier version of catwatch: its schema is \(found), and "
+                        + "\(JournalSchema.version) is what this one reads")
+            case .version: JournalFault(.corrupt, "no journal: nothing has a schema of version 0")
             case .changed(let name):
                 JournalFault(.corrupt, "no journal: its table \(name) is another one, or missing")
             }
@@ -159,7 +131,7 @@ enum JournalSchema {
 
     /// Creates the tables in an empty file.
     static func make(in database: SQLiteDatabase) throws(JournalFault) {
-        let statements = (Self.tables.map(\.value) + views).joined(separator: ";\n")
+        let statements = (Self.tables.map(\.value) + [view]).joined(separator: ";\n")
         try database.run(
             "BEGIN IMMEDIATE; PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version);"
                 + statements + "; COMMIT")

@@ -32,11 +32,10 @@ final class JournalWriter {
 
     /// - Parameters:
     ///   - settings: the journal's settings.
-    ///   - earlier: the run of the lines that this process wrote last, to this file or to another in its place.
     ///   - shared: what the readers in this process have to know, and what they found.
     /// - Throws: `.corrupt` when the file is not a journal of this version.
     init(
-        _ file: JournalFile, _ settings: JournalSettings, after earlier: JournalRun?, _ shared: SharedJournal
+        _ file: JournalFile, _ settings: JournalSettings, _ shared: SharedJournal
     ) throws(JournalFault) {
         self.file = file
         scan = JournalScan(shared)
@@ -47,7 +46,6 @@ final class JournalWriter {
         }
         mode.reset()
         if try JournalSchema.look(at: database) == .nothing { try JournalSchema.make(in: database) }
-        try database.run(JournalSchema.additions)
         pageSize = try database.integer("PRAGMA page_size") ?? 4_096
         try database.run(
             "PRAGMA synchronous = \(settings.sync.rawValue);"
@@ -60,16 +58,13 @@ final class JournalWriter {
         commit = try database.prepare("COMMIT")
         rollback = try database.prepare("ROLLBACK")
         pageCount = try database.prepare("PRAGMA page_count")
-        rows = try RowWriter(database, after: earlier)
+        rows = try RowWriter(database)
         retention = try JournalRetention(database, settings, pageSize: pageSize)
         database.keepLogAtClose(false)
         identity = try file.identity()
         log = file.logIdentity
         shared.file = identity
     }
-
-    /// The run of the current lines; nil before the first.
-    var run: JournalRun? { rows.run }
 
     /// The sequence number of the current run's oldest line.
     var firstSequence: Int? { rows.firstSequence }

@@ -9,7 +9,7 @@ package struct JournalQuery: Sendable {
     package var until: Timestamp?
     /// Whether the newest come first.
     package var isReversed: Bool
-    /// Whether `stats` lines stand among the lines, from where they hold; not if it is reversed.
+    /// Whether newer `stats` lines stand among the lines, from where they hold; not if it is reversed.
     package var includesStats = false
 
     package init(from: Timestamp? = nil, until: Timestamp? = nil, isReversed: Bool = false) {
@@ -27,7 +27,7 @@ package struct ColumnQuery: Sendable, Equatable {
     /// Exclusive.
     package var until: Timestamp
     /// The last line that counts: others may come while the journal is read.
-    package var last = JournalPlace.last
+    package var last = RowID.max
     /// The file that earlier columns were read from; nil before that.
     package var file: FileIdentity?
 
@@ -55,42 +55,52 @@ package struct ColumnPage: Sendable {
 package struct JournalPage: Sendable {
     /// The run of the lines.
     package var run: JournalRun
-    /// The `stats` line of the sources before the first line; nil for none.
-    package var stats: [UInt8]?
+    /// The `hello` and `stats` that hold at the first line; empty for none.
+    package var greeting: [UInt8]
     /// Whole lines, each with its newline, including `gap` lines; a `stats` line never first or last.
     package var lines: [UInt8]
     /// The row id of the last line.
-    package var last: JournalPlace
+    package var last: RowID
     /// The sequence numbers of the first and the last line.
     package var sequences: ClosedRange<Int>
 
     package init(
-        run: JournalRun, stats: [UInt8]?, lines: [UInt8], last: JournalPlace, sequences: ClosedRange<Int>
+        run: JournalRun, greeting: [UInt8], lines: [UInt8], last: RowID, sequences: ClosedRange<Int>
     ) {
         self.run = run
-        self.stats = stats
+        self.greeting = greeting
         self.lines = lines
         self.last = last
         self.sequences = sequences
     }
 }
 
+extension JournalPage {
+    /// The `stats` line of a greeting; empty for none.
+    package static func stats(of greeting: [UInt8]) -> [UInt8] {
+        guard let start = greeting.firstIndex(of: 0x0A), let end = greeting[(start + 1)...].firstIndex(of: 0x0A) else {
+            return []
+        }
+        return Array(greeting[(start + 1)...end])
+    }
+}
+
 /// Reads the lines of a `LineStore` while that continues. Blocks; used by one thread at a time, never the loop's.
 package protocol LineHistory: AnyObject, Sendable {
-    /// The row id where the run's line with this sequence number is, or would be; nil when nothing of the run is kept.
-    func rowID(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace?
+    /// The row id where the run's line with this sequence number is, or would be; nil when the run is unknown.
+    func rowID(of sequence: Int, in run: String) throws(JournalFault) -> RowID?
 
     /// Returns the requested lines behind `rowID` (all if nil; before it if the query is reversed) until they reach the
     /// number of bytes: at least one line, and of one run only.
     ///
     /// - Returns: nil when there are none.
-    func page(_ query: JournalQuery, behind rowID: JournalPlace?, bytes: Int) throws(JournalFault) -> JournalPage?
+    func page(_ query: JournalQuery, behind rowID: RowID?, bytes: Int) throws(JournalFault) -> JournalPage?
 
     /// Returns the next columns of a series: those of a limited number of lines, so that others are not kept waiting.
     func columns(_ query: ColumnQuery) throws(JournalFault) -> ColumnPage
 
     /// Returns the newest `alert` line of each of the feed's own alerts that is not ok, in their order, as `kept` lines; the
-    /// time of each is that of the newest line of its run.
+    /// time of each is that of the journal's newest line.
     func alerts() throws(JournalFault) -> [UInt8]
 
     /// The number of files that were read, one after another: row ids are those of one file.

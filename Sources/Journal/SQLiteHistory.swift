@@ -26,23 +26,23 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         (self.path, self.shared, self.mostCounted) = (path, shared, mostCounted)
     }
 
-    package func rowID(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
-        try use { database throws(JournalFault) in try database.rowID(of: sequence, in: run) }
+    package func rowID(of sequence: Int, in run: String) throws(JournalFault) -> RowID? {
+        try use { database throws(JournalFault) in try database.run(named: run)?.rowID(of: sequence) }
     }
 
     package func page(
-        _ query: JournalQuery, behind rowID: JournalPlace?, bytes: Int
+        _ query: JournalQuery, behind rowID: RowID?, bytes: Int
     ) throws(JournalFault) -> JournalPage? {
         try use { database throws(JournalFault) in
             guard let bounds = try bounds(of: query, in: database) else { return nil }
             var (low, high) = (bounds.lowerBound, bounds.upperBound)
             if let rowID {
                 if query.isReversed {
-                    guard rowID.id > low else { return nil }
-                    high = min(high, rowID.id - 1)
+                    guard rowID > low else { return nil }
+                    high = min(high, rowID - 1)
                 } else {
-                    guard rowID.id < high else { return nil }
-                    low = max(low, rowID.id + 1)
+                    guard rowID < high else { return nil }
+                    low = max(low, rowID + 1)
                 }
             }
             while low <= high {
@@ -82,34 +82,24 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         }
     }
 
+    // Bound: alerts read from a journal at the start | 8 MiB of lines | older ones are forgotten
+    private static let mostAlertBytes = 8 << 20
+
     package func alerts() throws(JournalFault) -> [UInt8] {
         try use { database throws(JournalFault) in
-            guard try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'alerts'") == 1 else {
-                return []
-            }
             let rows = try database.prepare(
                 """
-                SELECT r.name, r.base + (l.id & \(JournalPlace.most)), l.line, l.id | \(JournalPlace.most), l.time
-                FROM alerts a CROSS JOIN lines l ON l.id = a.id JOIN runs r ON r.run = l.id >> \(JournalPlace.bits)
-                WHERE l.type = 'alert' AND instr(l.line, ',"agent":"') = 0 ORDER BY a.id DESC LIMIT \(UnresolvedAlerts.mostLines)
+                SELECT run, line, (SELECT time FROM lines ORDER BY id DESC LIMIT 1) FROM alerts ORDER BY rowid DESC
                 """)
             defer { rows.reset() }
-            let newest = try database.prepare("SELECT time FROM lines WHERE id <= ? ORDER BY id DESC LIMIT 1")
-            var times: [Int64: Timestamp] = [:]
-            var alerts = UnresolvedAlerts()
+            var (kept, count): ([[UInt8]], Int) = ([], 0)
             while try rows.step() {
-                let (line, end) = (LineID(rows.string(0), Int(rows.integer(1))), rows.integer(3))
-                let hasRoom = try alerts.add(rows.bytes(2), line) { () throws(JournalFault) in
-                    if let time = times[end] { return time }
-                    newest.reset()
-                    newest.bind(1, end)
-                    let time = Timestamp(microseconds: try newest.integer() ?? rows.integer(4))
-                    times[end] = time
-                    return time
-                }
-                guard hasRoom else { break }
+                let time = Timestamp(microseconds: rows.integer(2))
+                kept.append(ControlLine.kept(time: time, run: rows.string(0), line: rows.bytes(1)))
+                count += kept[kept.count - 1].count
+                if count > Self.mostAlertBytes { break }
             }
-            return alerts.lines
+            return Array(kept.reversed().joined())
         }
     }
 
@@ -135,7 +125,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         while try rows.step() {
             let value = rows.doubleIfAny(4)
             let (errors, gaps) = (Int(rows.integer(2)), Int(rows.integer(3)))
-            guard rows.integer(1) <= query.last.id, value != nil || errors + gaps > 0 else { continue }
+            guard rows.integer(1) <= query.last, value != nil || errors + gaps > 0 else { continue }
             let time = Timestamp(microseconds: rows.integer(0))
             let index = Window.index(of: time, width: query.width)
             let start = Window.start(of: index, width: query.width)
@@ -242,8 +232,9 @@ private struct Search {
         lines.bind(1, low)
         lines.bind(2, high)
         let newer =
-            query.includesStats ? try database.prepare("SELECT id, line FROM stats WHERE id > ? ORDER BY id") : nil
-        var nextStats: Int64?
+            try query.includesStats
+            ? database.prepare("SELECT id, lines FROM greetings WHERE id > ? ORDER BY id") : nil
+        var nextGreeting: RowID?
         var run: JournalRun?
         var taken: [UInt8] = []
         var sequences = 0...0
@@ -255,46 +246,42 @@ private struct Search {
                 break
             }
             looks += 1
-            let rowID = JournalPlace(id: lines.integer(0))
-            if let last, query.isReversed ? rowID.id >= last : rowID.id <= last {
+            let rowID = lines.integer(0)
+            if let last, query.isReversed ? rowID >= last : rowID <= last {
                 throw JournalFault(.corrupt, "it has its rows out of order")
             }
-            if let run, rowID.run != run.number || taken.count >= bytes || looks > Self.mostLooks { break }
-            last = rowID.id
+            if let run, !run.holds(rowID) || taken.count >= bytes || looks > Self.mostLooks { break }
+            last = rowID
             guard isAsked(lines) else { continue }
             if run == nil {
-                guard let found = try database.run(rowID.run) else {
+                guard let found = try database.run(at: rowID) else {
                     throw JournalFault(.corrupt, "it has lines of a run that it does not know")
                 }
                 run = found
-                newer?.bind(1, rowID.id)
-                if let newer, try newer.step() { nextStats = newer.integer(0) }
+                newer?.bind(1, rowID)
+                if let newer, try newer.step() { nextGreeting = newer.integer(0) }
             }
             guard let run else { return }
-            var newStats: [UInt8]?
-            while let newer, let next = nextStats, next <= rowID.id {
-                newStats = newer.bytes(1)
-                nextStats = try newer.step() ? newer.integer(0) : nil
+            var stats: [UInt8] = []
+            while let newer, let next = nextGreeting, next <= rowID {
+                stats = JournalPage.stats(of: newer.bytes(1))
+                nextGreeting = try newer.step() ? newer.integer(0) : nil
             }
-            if let newStats { taken += newStats + [0x0A] }
+            taken += stats
             let line = lines.text(3)
             let numbers = Self.numbers(
                 of: line, isGap: lines.text(2).elementsEqual("gap".utf8), run.sequence(at: rowID))
             (sequences, rowIDs) =
                 taken.isEmpty
-                ? (numbers, rowID.id...rowID.id)
-                : (Self.union(sequences, numbers), Self.union(rowIDs, rowID.id...rowID.id))
+                ? (numbers, rowID...rowID)
+                : (Self.union(sequences, numbers), Self.union(rowIDs, rowID...rowID))
             taken += line
             taken.append(0x0A)
         }
         guard let run else { return }
-        // The first `stats` behind the first line count that line already.
-        let first = JournalPlace(id: rowIDs.lowerBound)
-        var stats = try database.stats(at: first)
-        if stats == nil { stats = try database.stats(behind: first) }
         page = JournalPage(
-            run: run, stats: stats, lines: taken,
-            last: JournalPlace(id: query.isReversed ? rowIDs.lowerBound : rowIDs.upperBound), sequences: sequences)
+            run: run, greeting: try database.greeting(at: rowIDs.lowerBound), lines: taken,
+            last: query.isReversed ? rowIDs.lowerBound : rowIDs.upperBound, sequences: sequences)
     }
 
     private static func union<Bound>(

@@ -21,8 +21,6 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
     /// The log of a replaced file, to be moved aside before the next file is opened.
     private var orphan: FileIdentity?
     private let shared = SharedJournal()
-    /// The run of the last lines, which another file does not have.
-    private var run: JournalRun?
 
     package init(path: String, _ settings: JournalSettings = .init(), wall: any WallClock = SystemWallClock()) {
         self.path = path
@@ -56,7 +54,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
             }
             notice = try file.prepare() ?? notice
             do throws(JournalFault) {
-                let writer = try JournalWriter(file, settings, after: run, shared)
+                let writer = try JournalWriter(file, settings, shared)
                 self.writer = writer
                 return try writer.opening(notice, at: wall.now)
             } catch {
@@ -91,7 +89,6 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
 
     private func closeFile() {
         guard let writer else { return }
-        run = writer.run ?? run
         if damage != nil {
             // A damaged file is moved aside exactly as it was found.
             writer.database.keepLogAtClose(true)

@@ -67,7 +67,10 @@ import Testing
             #expect(restart.string("last_run") == run && restart.string("ended") == nil)
             let last = Int(restart.number("last_seq") ?? 0)
             #expect(last >= promised)
-            if let rows = try await Self.ask(stage, "SELECT line FROM lines WHERE id >> 36 = 1 ORDER BY id") {
+            if let rows = try await Self.ask(
+                stage,
+                "SELECT line FROM lines WHERE id < coalesce((SELECT run FROM runs LIMIT 1 OFFSET 1), 1 << 62) ORDER BY id"
+            ) {
                 let seen = String(decoding: killed.output, as: UTF8.self).split(separator: "\n").filter {
                     $0.hasPrefix("{\"seq\"")
                 }

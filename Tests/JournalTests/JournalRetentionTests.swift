@@ -19,9 +19,8 @@ import Testing
         get throws {
             try SQLiteFile.run(
                 """
-                SELECT (SELECT min(base + (id & 0xFFFFFFFFF)) FROM lines JOIN runs ON run = id >> 36),
-                    (SELECT max(base + (id & 0xFFFFFFFFF)) FROM lines JOIN runs ON run = id >> 36),
-                    (SELECT count(*) FROM runs), (SELECT count(*) FROM stats), (SELECT count(*) FROM marks)
+                SELECT (SELECT seq FROM feed ORDER BY id LIMIT 1), (SELECT seq FROM feed ORDER BY id DESC LIMIT 1),
+                    (SELECT count(*) FROM runs), (SELECT count(*) FROM greetings), (SELECT count(*) FROM marks)
                 """, in: path
             ).joined()
         }

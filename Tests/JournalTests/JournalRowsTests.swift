@@ -21,10 +21,10 @@ import Testing
     }
 
     private static func rowIDs(
-        _ scan: JournalRows, _ rowIDs: ClosedRange<JournalPlace> = .first...(.last), isReversed: Bool = false,
+        _ scan: JournalRows, _ rowIDs: ClosedRange<RowID> = 0...(.max), isReversed: Bool = false,
         atMost most: Int = 4_096
-    ) throws -> [JournalPlace] {
-        var found: [JournalPlace] = []
+    ) throws -> [RowID] {
+        var found: [RowID] = []
         let last = try scan.rows(in: rowIDs, isReversed: isReversed, atMost: most) { row in
             found.append(row.rowID)
             return true
@@ -38,7 +38,10 @@ import Testing
         let scan = try JournalRows(path: path)
         let all = try Self.rowIDs(scan)
         #expect(all.count == 20 && all == all.sorted())
-        #expect(all.map(\.run) == Array(repeating: 1, count: 10) + Array(repeating: 2, count: 10))
+        #expect(
+            try all.map { try scan.run(at: $0)?.first } == Array(repeating: 1, count: 10)
+                + Array(repeating: 11, count: 10))
+        #expect(try scan.ends(of: 0...(.max)) == 1...20 && scan.ends(of: 21...(.max)) == nil)
         #expect(try Self.rowIDs(scan, isReversed: true) == all.reversed())
         #expect(try Self.rowIDs(scan, atMost: 3) == Array(all.prefix(3)))
         #expect(try Self.rowIDs(scan, all[5]...all[12]) == Array(all[5...12]))
@@ -49,12 +52,12 @@ import Testing
     @Test func nothingIsHeldBetweenTwoPieces() throws {
         let store = try makeJournal()
         let scan = try JournalRows(path: path)
-        _ = try scan.rows(in: .first...(.last), atMost: 2) { _ in true }
-        _ = try scan.rows(in: .first...(.last)) { _ in false }
-        _ = try scan.run(1)
-        _ = try scan.stats(at: .last)
+        _ = try scan.rows(in: 0...(.max), atMost: 2) { _ in true }
+        _ = try scan.rows(in: 0...(.max)) { _ in false }
+        _ = try scan.run(at: 1)
+        _ = try scan.greeting(at: .max)
         _ = try scan.rowIDs(from: Timestamp(seconds: 0), until: nil)
-        _ = try scan.reach(of: .first...(.last))
+        _ = try scan.ends(of: 0...(.max))
         let writer = try SQLiteDatabase(path, .write)
         // The first column says whether a reader was in the way.
         #expect(try writer.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0)
@@ -66,23 +69,10 @@ import Testing
         let scan = try JournalRows(path: path)
         let all = try Self.rowIDs(scan)
         let first = Timestamp(seconds: 1_000_000)
-        #expect(try scan.rowIDs(from: nil, until: nil) == .first...(.last))
+        #expect(try scan.rowIDs(from: nil, until: nil) == 0...(.max))
         #expect(try scan.rowIDs(from: first + .seconds(2), until: first + .seconds(5)) == all[2]...all[4])
         #expect(try scan.rowIDs(from: first + .seconds(10), until: nil) == nil)
         #expect(try scan.rowIDs(from: nil, until: first) == nil)
-        store.close()
-    }
-
-    @Test func theReachGoesFromRunToRun() throws {
-        let store = try makeJournal(runs: 3)
-        let scan = try JournalRows(path: path)
-        let all = try Self.rowIDs(scan)
-        let reach = try scan.reach(of: .first...(.last))
-        #expect(reach.total == 30)
-        for (index, rowID) in all.enumerated() { #expect(reach.count(before: rowID) == index) }
-        #expect(reach.count(before: .first) == 0 && reach.count(before: .last) == 29)
-        let part = try scan.reach(of: all[5]...all[24])
-        #expect(part.total == 20 && part.count(before: all[5]) == 0 && part.count(before: all[14]) == 9)
         store.close()
     }
 

@@ -30,7 +30,7 @@ import Testing
             let numbers = try await loop.offload(to: reader.loop) {
                 let history = store.history()
                 var numbers: [Int] = []
-                var rowID: JournalPlace?
+                var rowID: RowID?
                 while true {
                     let isLast = isWritten.withLock(\.self)
                     if let page = try history.page(JournalQuery(), behind: rowID, bytes: 1 << 12) {

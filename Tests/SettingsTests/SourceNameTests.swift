@@ -2,7 +2,6 @@ import Feed
 import TestSupport
 import Testing
 
-@testable import Journal
 @testable import Settings
 
 @Suite(.limited) struct SourceNameTests {
@@ -15,16 +14,6 @@ import Testing
     private static func names(for urls: [FeedURL]) -> [String] {
         var register = SourceName.Register()
         return urls.map { register.name(SourceName.base(for: $0)) }
-    }
-
-    /// What has a number is in a journal, and no event there when no source may be called so.
-    @Test func whatNoSourceIsCalledIsNoEventOfAJournal() {
-        let control: Set = ["hello", "stats", "kept", "bye", "resync", "refusal", "catwatch"]
-        // The lines of a later version have no string `series`.
-        let later: Set = ["alert", "clock", "notified", "silence", "changed", "shape"]
-        for type in ReservedNames.all.subtracting(control).subtracting(later) {
-            #expect(JournalSchema.reserved.contains("'\(type)'"), "\(type)")
-        }
     }
 
     @Test(arguments: [

@@ -12,14 +12,17 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
 
     /// A line, or a `gap` of several.
     package struct Row {
-        package let rowID: JournalPlace
+        package let rowID: RowID
         package let numbers: ClosedRange<Int>
         package let time: Timestamp
         /// With its newline.
         package let bytes: [UInt8]
     }
 
-    private var runs: [(run: JournalRun, stats: [(from: JournalPlace, bytes: [UInt8])])] = []
+    /// Runs, without the end of the newest, and the `hello` and `stats` of each from some line on.
+    private var runs: [JournalRun] = []
+    private var greetings: [(from: RowID, bytes: [UInt8])] = []
+    private var hello: [UInt8] = []
     package private(set) var rows: [Row] = []
     /// How many pages it gives before it fails; nil for all.
     package var failsAfter: Int?
@@ -32,58 +35,67 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
     /// Begins a run; what comes from now on is its.
     package func begin(_ name: String, base: Int = 1, hello: [UInt8]? = nil, stats: [UInt8]? = nil) {
         let identity = AgentIdentity(run: name, version: "1", started: Timestamp(seconds: 0))
-        let own = ControlLine.hello(
-            time: Timestamp(seconds: 0), identity: identity, isFiltered: false, interval: .seconds(10),
-            history: .seconds(120), firstSequence: base, nextSequence: base)
-        let number = Int64(runs.count + 1)
-        let run = JournalRun(number: number, name: name, base: base, ended: nil, hello: hello ?? own)
-        runs.append((run, []))
-        if let stats { tell(stats, from: base) }
+        self.hello =
+            hello
+            ?? ControlLine.hello(
+                time: Timestamp(seconds: 0), identity: identity, isFiltered: false, interval: .seconds(10),
+                history: .seconds(120), firstSequence: base, nextSequence: base)
+        let first = end
+        runs.append(JournalRun(first: first, last: .max, name: name, base: first - Int64(base)))
+        tell(stats ?? [], from: base)
+    }
+
+    /// The row id behind the last line.
+    private var end: RowID {
+        guard let row = rows.last else { return (runs.last?.first ?? 0) + 1 }
+        return max(row.rowID + Int64(row.numbers.count), (runs.last?.first ?? 0) + 1)
     }
 
     /// Keeps what is said of the sources, from a line of the run that was begun last on.
     package func tell(_ stats: [UInt8], from sequence: Int) {
-        runs[runs.count - 1].stats.append((rowID(of: sequence, in: runs[runs.count - 1].run), stats))
+        greetings.append((runs[runs.count - 1].base + Int64(sequence), hello + stats))
     }
 
     /// Keeps a line without its newline, or a `gap` of several, of the run that was begun last.
     package func add(_ bytes: [UInt8], _ numbers: ClosedRange<Int>, _ time: Timestamp) {
-        let rowID = rowID(of: numbers.lowerBound, in: runs[runs.count - 1].run)
+        let rowID = runs[runs.count - 1].base + Int64(numbers.lowerBound)
         rows.append(Row(rowID: rowID, numbers: numbers, time: time, bytes: bytes + [0x0A]))
     }
 
     /// Lets go of the oldest rows, and of the runs before the first one that is left.
-    package func drop(_ count: Int) { rows.removeFirst(count) }
-
-    /// Which run a row is of.
-    package func run(of row: Row) -> String { runs[Int(row.rowID.id >> 36) - 1].run.name }
-
-    /// The rows of a run.
-    package func rows(of run: String) -> ArraySlice<Row> {
-        guard let number = runs.last(where: { $0.run.name == run })?.run.number else { return [] }
-        let end = partition { $0.id >> 36 > number }
-        return rows[partition { $0.id >> 36 >= number }..<end]
+    package func drop(_ count: Int) {
+        rows.removeFirst(count)
+        guard let first = rows.first.map({ run(at: $0.rowID).first }) else { return }
+        runs.removeAll { $0.first < first }
     }
 
-    private func rowID(of sequence: Int, in run: JournalRun) -> JournalPlace {
-        JournalPlace(id: run.number << 36 | min(Int64(sequence) - Int64(run.base), 1 << 36 - 1))
+    private func run(at rowID: RowID) -> JournalRun {
+        let index = runs.lastIndex { $0.first <= rowID } ?? 0
+        var run = runs[index]
+        run.last = runs.indices.contains(index + 1) ? runs[index + 1].first - 1 : max(run.first, rows.last?.rowID ?? 0)
+        return run
+    }
+
+    /// Which run a row is of.
+    package func run(of row: Row) -> String { run(at: row.rowID).name }
+
+    /// The rows of a run.
+    package func rows(of name: String) -> ArraySlice<Row> {
+        guard let run = runs.last(where: { $0.name == name }).map({ run(at: $0.first) }) else { return [] }
+        return rows[partition { $0 >= run.first }..<partition { $0 > run.last }]
     }
 
     private func fail() throws(JournalFault) {
         if let failsAfter, pages >= failsAfter { throw JournalFault(.disk, "no disk") }
     }
 
-    package func rowID(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
+    package func rowID(of sequence: Int, in run: String) throws(JournalFault) -> RowID? {
         try fail()
-        let named = runs.map(\.run).filter { $0.name == run }
-        guard let found = named.last(where: { $0.base <= sequence }) ?? named.first,
-            found.number == runs.count || rows.first.map({ $0.rowID.id >> 36 <= found.number }) ?? false
-        else { return nil }
-        return rowID(of: max(sequence, found.base), in: found)
+        return runs.last { $0.name == run }.map { self.run(at: $0.first).rowID(of: sequence) }
     }
 
     package func page(
-        _ query: JournalQuery, behind rowID: JournalPlace?, bytes: Int
+        _ query: JournalQuery, behind rowID: RowID?, bytes: Int
     ) throws(JournalFault) -> JournalPage? {
         try fail()
         pages += 1
@@ -100,34 +112,38 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
             index += query.isReversed ? -1 : 1
             if let from = query.from, row.time < from { continue }
             if let until = query.until, row.time >= until { continue }
-            if let first, first.rowID.id >> 36 != row.rowID.id >> 36 || lines.count >= bytes { break }
+            if let first, !run(at: first.rowID).holds(row.rowID) || lines.count >= bytes { break }
             let known = first == nil ? row.numbers : numbers
             numbers =
                 min(known.lowerBound, row.numbers.lowerBound)...max(known.upperBound, row.numbers.upperBound)
             if query.includesStats, let last {
-                let stats = runs[Int(row.rowID.id >> 36) - 1].stats
-                lines += stats.last { last.rowID < $0.from && $0.from <= row.rowID }?.bytes ?? []
+                let newer = greetings.last { last.rowID < $0.from && $0.from <= row.rowID }
+                lines += JournalPage.stats(of: newer?.bytes ?? [])
             }
             lines += row.bytes
             (first, last) = (first ?? row, row)
         }
         guard let first, let last else { return nil }
-        let (run, stats) = runs[Int(first.rowID.id >> 36) - 1]
         let oldest = min(first.rowID, last.rowID)
         return JournalPage(
-            run: run, stats: (stats.last { $0.from <= oldest } ?? stats.first)?.bytes, lines: lines, last: last.rowID,
-            sequences: numbers)
+            run: run(at: oldest), greeting: greetings.last { $0.from <= oldest }?.bytes ?? [], lines: lines,
+            last: last.rowID, sequences: numbers)
     }
 
     package func alerts() throws(JournalFault) -> [UInt8] {
         try fail()
-        var alerts = UnresolvedAlerts()
-        for row in rows.reversed().prefix(UnresolvedAlerts.mostLines) {
-            let line = LineID(run(of: row), row.numbers.lowerBound)
-            let newest = rows.last { run(of: $0) == line.run }?.time ?? row.time
-            guard alerts.add(row.bytes.dropLast(), line, time: { newest }) else { break }
+        var alerts: [(key: String, line: [UInt8])] = []
+        for row in rows {
+            guard let line = try? LineDecoder.decode(row.bytes.dropLast()), case .alert(let alert) = line.body,
+                line.agent == nil
+            else { continue }
+            let key = "\(alert.condition) \(alert.about)"
+            alerts.removeAll { $0.key == key }
+            let time = rows.last?.time ?? row.time
+            let kept = ControlLine.kept(time: time, run: run(of: row), line: Array(row.bytes.dropLast()))
+            if !alert.state.isOver { alerts.append((key, kept)) }
         }
-        return alerts.lines
+        return alerts.flatMap(\.line)
     }
 
     /// How many rows it looks at in one call of `columns`.
@@ -152,7 +168,7 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
     }
 
     /// Where the first row is whose row id is as asked for, as all behind it are.
-    private func partition(_ isBehind: (JournalPlace) -> Bool) -> Int {
+    private func partition(_ isBehind: (RowID) -> Bool) -> Int {
         var (low, high) = (0, rows.count)
         while low < high {
             let middle = (low + high) / 2

@@ -104,10 +104,11 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
     private let history: any LineHistory
     private let from: Timestamp?
     private var hasBegun = false
-    private var rowID: JournalPlace?
-    private var last: JournalPlace?
-    private var run: Int64?
-    private var stats: [UInt8]?
+    private var rowID: RowID?
+    private var last: RowID?
+    /// The run of the last page.
+    private var run: JournalRun?
+    private var stats: [UInt8] = []
     /// The `bye` of the run that was read last; empty when the run has none, or nothing of it was read.
     private var farewell: [UInt8] = []
     private var hadAny = false
@@ -130,7 +131,7 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
             else {
                 let newest = hadAny ? try newest() : rowID
                 // If the run has more lines by now, we did not read its end.
-                if !farewell.isEmpty, newest == rowID || newest?.run != rowID?.run {
+                if !farewell.isEmpty, let run, try history.rowID(of: .max, in: run.name) == rowID.map({ $0 + 1 }) {
                     defer { farewell = [] }
                     return .bytes(farewell, hasMore: false)
                 }
@@ -139,16 +140,14 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
             hadAny = true
             rowID = page.last
             var bytes: [UInt8] = []
-            if page.run.number != run {
-                run = page.run.number
-                bytes += farewell + page.run.hello
-                stats = nil
-            }
-            farewell = page.run.ended.map { Self.bye(of: page, reason: $0) } ?? []
-            if let stats = page.stats, stats != self.stats {
-                self.stats = stats
+            let stats = JournalPage.stats(of: page.greeting)
+            if page.run.first != run?.first {
+                bytes += farewell + page.greeting
+            } else if stats != self.stats {
                 bytes += stats
             }
+            (run, self.stats) = (page.run, stats)
+            farewell = page.run.ended.map { Self.bye(of: page, reason: $0) } ?? []
             return .bytes(bytes + page.lines, hasMore: page.last < last)
         } catch {
             return .fault(error.reason)
@@ -174,12 +173,12 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
         }
         let start =
             try history.page(JournalQuery(from: from - Self.lookback(of: first)), behind: nil, bytes: 1) ?? first
-        rowID = JournalPlace(id: min(start.last.id, first.last.id) - 1)
+        rowID = min(start.last, first.last) - 1
     }
 
     /// How far the state at a page goes back.
     private static func lookback(of page: JournalPage) -> Duration {
-        let lines = [page.run.hello, page.stats ?? []].compactMap { try? LineDecoder.decode($0.dropLast()) }
+        let lines = page.greeting.split(separator: 0x0A).compactMap { try? LineDecoder.decode($0) }
         var (history, rhythms): (Duration?, [Rhythm]) = (nil, [])
         for line in lines {
             switch line.body {
@@ -191,7 +190,7 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
         return WindowSpan.lookback(for: rhythms, history: history ?? .seconds(120))
     }
 
-    private func newest() throws(JournalFault) -> JournalPlace? {
+    private func newest() throws(JournalFault) -> RowID? {
         try history.page(JournalQuery(isReversed: true), behind: nil, bytes: 1)?.last
     }
 }

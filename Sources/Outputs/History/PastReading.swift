@@ -30,7 +30,7 @@ package struct PastReading: Sendable {
     private enum Phase {
         case beginning
         /// Counts the newest lines backwards from here, until `left` bytes are used up.
-        case measuring(behind: JournalPlace?, left: Int)
+        case measuring(behind: RowID?, left: Int)
         case reading
         /// The rest of the columns, and the last line's run.
         case columns(ColumnQuery, run: String)
@@ -45,16 +45,16 @@ package struct PastReading: Sendable {
     /// Which of the history's files it reads; nil before that.
     private var file: Int?
     /// The range in the journal: lines come behind `low`, and `high` is the last requested one.
-    private var low: JournalPlace?
-    private var high: JournalPlace?
+    private var low: RowID?
+    private var high: RowID?
     /// The bytes of successive lines that are later than the requested time: after a page of them, the reading ends.
     package private(set) var overBytes = 0
     /// The last column, as far as it was read.
     private var column: Column?
     /// When the last bytes of columns were returned.
     private var answered = Timestamp(microseconds: 0)
-    /// The journal's number of the current run.
-    private var runNumber: Int64?
+    /// The current run, by its first line.
+    private var runStart: RowID?
     /// Whether lines before the next one were dropped because of `most`.
     private var isCutOff = false
     /// The last known line of the reading's first run; a gap reports lines up to it that the journal lacks.
@@ -137,7 +137,7 @@ package struct PastReading: Sendable {
         case .after(let sequence, let run):
             // Looks up the next line: the run may begin with it, and have no row id for the one before.
             guard let next = try history.rowID(of: sequence.addingSaturated(1), in: run) else { return .end(nil) }
-            low = JournalPlace(id: next.id.subtractingSaturated(1))
+            low = next - 1
         case .time(let from, let until):
             var query = JournalQuery()
             (query.from, query.until) = (from, until)
@@ -156,16 +156,16 @@ package struct PastReading: Sendable {
                 }
             }
             guard let first else { return .end(nil) }
-            low = JournalPlace(id: first.id.subtractingSaturated(1))
+            low = first - 1
         }
-        let behind = high.map { JournalPlace(id: $0.id.addingSaturated(1)) }
+        let behind = high.map { $0.addingSaturated(1) }
         phase = most < .max ? .measuring(behind: behind, left: most) : .reading
         return .bytes([])
     }
 
     /// Counts a page of lines, the newest first; a page that exceeds the limit and all older ones are dropped.
     private mutating func measure(
-        _ history: any LineHistory, behind rowID: JournalPlace?, _ left: Int
+        _ history: any LineHistory, behind rowID: RowID?, _ left: Int
     ) throws(JournalFault) {
         var query = JournalQuery()
         query.isReversed = true
@@ -178,7 +178,7 @@ package struct PastReading: Sendable {
         }
         if left < 0 {
             isCutOff = true
-            if let rowID { low = max(low ?? rowID, JournalPlace(id: rowID.id.subtractingSaturated(1))) }
+            if let rowID { low = max(low ?? rowID, rowID - 1) }
         } else if low.map({ page.last > $0 }) ?? true {
             phase = .measuring(behind: page.last, left: left)
         }
@@ -224,16 +224,16 @@ package struct PastReading: Sendable {
         let query = JournalQuery()
         guard let page = try history.page(query, behind: low, bytes: Self.pageBytes) else { return .end(nil) }
         if let low, page.last <= low { throw Self.circle }
-        if isBehind, page.run.number != runNumber {
+        if isBehind, page.run.first != runStart {
             pass(page)
             return .bytes([])
         }
         guard RunName.isValid(page.run.name) else { throw JournalFault(.corrupt, "the name of a run makes no sense") }
         var bytes: [UInt8] = []
-        if page.run.number != runNumber {
+        if page.run.first != runStart {
             let isCutOff = isCutOff
             if let next, next.run != page.run.name {
-                if runNumber == nil { try bytes += rest(of: next, history, time) }
+                if runStart == nil { try bytes += rest(of: next, history, time) }
                 if let known { addGap(through: known, time, to: &bytes) }
                 known = nil
             }
@@ -243,7 +243,7 @@ package struct PastReading: Sendable {
                 next = LineID(page.run.name, first)
                 lastBeforeMissing = first > 1 ? 0 : nil
             }
-            runNumber = page.run.number
+            runStart = page.run.first
             try bytes += greeting(page, first: first, through: last(page, history), time)
         }
         let id = EventFraming.idField(page.run.name)
@@ -254,8 +254,6 @@ package struct PastReading: Sendable {
         if !isCut { pass(page) }
         return .bytes(bytes)
     }
-
-    /// Adds a run's `stats` line, unless it is that of before.
 
     /// Moves behind a page.
     private mutating func pass(_ page: JournalPage) {
@@ -298,7 +296,7 @@ package struct PastReading: Sendable {
     ) throws(JournalFault) -> [UInt8] {
         end = last
         let greeting = page.run.greeting(
-            at: time, isFiltered: filter != nil, from: first, to: last.addingSaturated(1), page.stats)
+            page.greeting, at: time, isFiltered: filter != nil, from: first, to: last.addingSaturated(1))
         guard let greeting else { throw JournalFault(.corrupt, "the beginning of a run makes no sense") }
         return framed(greeting)
     }

@@ -107,10 +107,10 @@ actor AgainstCheck {
     private func total(from: Timestamp?) -> Int? {
         guard path != "-" else { return nil }
         if JournalStream.isJournal(path) {
-            guard let rows = try? JournalRows(path: path), let rowIDs = try? rows.rowIDs(from: from, until: nil) else {
-                return nil
-            }
-            return try? rows.reach(of: rowIDs).total
+            guard let rows = try? JournalRows(path: path), let all = try? rows.rowIDs(from: from, until: nil),
+                let rowIDs = try? rows.ends(of: all)
+            else { return nil }
+            return Int(rowIDs.upperBound - rowIDs.lowerBound).addingSaturated(1)
         }
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil

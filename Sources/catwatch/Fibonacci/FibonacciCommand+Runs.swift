@@ -18,7 +18,7 @@ extension FibonacciCommand {
             var text = ""
             var isEmpty = true
             let scan = try JournalRows(path: journal)
-            try scan.pieces(in: .first...(.last)) { row in
+            try scan.pieces(in: 0...(.max)) { row in
                 guard !row.series.isEmpty, holds(row.line, marker),
                     let line = try? LineDecoder.decode(Array(row.line)[...]), let run = run(of: line)
                 else { return true }

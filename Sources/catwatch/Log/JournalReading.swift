@@ -33,13 +33,13 @@ extension JournalRows {
     ///   - body: returns false to end the piece.
     ///   - piece: gets the row id of the last row of each piece; returns false to end.
     func pieces(
-        in rowIDs: ClosedRange<JournalPlace>, isReversed: Bool = false, onlyAlerts: Bool = false,
-        _ body: (Row) throws(JournalFault) -> Bool, piece: (JournalPlace) throws -> Bool
+        in rowIDs: ClosedRange<RowID>, isReversed: Bool = false, onlyAlerts: Bool = false,
+        _ body: (Row) throws(JournalFault) -> Bool, piece: (RowID) throws -> Bool
     ) throws {
         var rest = rowIDs
         while let last = try rows(in: rest, isReversed: isReversed, onlyAlerts: onlyAlerts, body), try piece(last) {
             guard last != (isReversed ? rowIDs.lowerBound : rowIDs.upperBound) else { return }
-            rest = isReversed ? rowIDs.lowerBound...last.previous : last.next...rowIDs.upperBound
+            rest = isReversed ? rowIDs.lowerBound...last - 1 : last + 1...rowIDs.upperBound
         }
     }
 }

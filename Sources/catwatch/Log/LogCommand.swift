@@ -67,11 +67,8 @@ struct LogCommand {
         let isFollowing = options[\.follow]
         var limit = options[\.limit] ?? (isFollowing && filter.from == nil ? Self.usualLimit : nil)
         // Without `--follow`, lines that are added meanwhile are ignored: they may arrive faster than we read.
-        let newest = try Self.newest(in: scan)
-        var rowIDs = try newest.flatMap { newest in
-            try scan.rowIDs(from: filter.from, until: filter.until).flatMap { $0.clamped(to: .first...newest) }
-        }
-        if isFollowing { rowIDs = (rowIDs?.lowerBound ?? newest?.next ?? .first)...(.last) }
+        var rowIDs = try rowIDs(in: scan)
+        if isFollowing { rowIDs = try (rowIDs?.lowerBound ?? end(of: scan))...(.max) }
         var wasReplaced = false
         if options[\.reverse] {
             if let rowIDs { try printBackwards(rowIDs, &limit, &printer, scan) }
@@ -88,17 +85,23 @@ struct LogCommand {
         return printer.isEmpty || wasReplaced ? 1 : 0
     }
 
-    private static func newest(in scan: JournalRows) throws(JournalFault) -> JournalPlace? {
-        try scan.rows(in: .first...(.last), isReversed: true, atMost: 1) { _ in true }
+    /// The row ids of the lines with the requested times; nil for none.
+    private func rowIDs(in scan: JournalRows) throws(JournalFault) -> ClosedRange<RowID>? {
+        guard let all = try scan.ends(of: 0...(.max)) else { return nil }
+        return try scan.rowIDs(from: filter.from, until: filter.until)?.clamped(to: all)
+    }
+
+    /// The row id behind the newest line.
+    private func end(of scan: JournalRows) throws(JournalFault) -> RowID {
+        try scan.ends(of: 0...(.max))?.upperBound.addingSaturated(1) ?? 0
     }
 
     /// The row id of the first of the newest `count` lines that match; nil when there are none.
-    private func first(of count: Int, in rowIDs: ClosedRange<JournalPlace>, _ scan: JournalRows) throws -> JournalPlace?
-    {
+    private func first(of count: Int, in rowIDs: ClosedRange<RowID>, _ scan: JournalRows) throws -> RowID? {
         var left = count
         // With `--limit 0` and `--follow`: the row id behind the newest line.
-        guard left > 0 else { return options[\.follow] ? try Self.newest(in: scan)?.next ?? .first : nil }
-        var found: JournalPlace?
+        guard left > 0 else { return options[\.follow] ? try end(of: scan) : nil }
+        var found: RowID?
         try scan.pieces(in: rowIDs, isReversed: true) { row in
             guard filter.admits(row) else { return true }
             left -= 1
@@ -112,12 +115,11 @@ struct LogCommand {
 
     /// - Returns: whether the journal that is followed was replaced, which was reported.
     private func printForwards(
-        _ rowIDs: ClosedRange<JournalPlace>, _ isFollowing: Bool, _ printer: inout LogPrinter, _ scan: JournalRows
+        _ rowIDs: ClosedRange<RowID>, _ isFollowing: Bool, _ printer: inout LogPrinter, _ scan: JournalRows
     ) throws -> Bool {
-        let reach = try bar == nil ? nil : scan.reach(of: rowIDs)
         var next = rowIDs.lowerBound
         while true {
-            var last: JournalPlace?
+            var last: RowID?
             do throws(JournalFault) {
                 _ = try scan.rows(in: next...rowIDs.upperBound) { row throws(JournalFault) in
                     if filter.admits(row) { try printer.add(row, of: scan) }
@@ -130,9 +132,9 @@ struct LogCommand {
             }
             try flush(&printer)
             if let last {
-                bar?.show(reach?.count(before: last.next) ?? 0, of: reach?.total)
+                if !isFollowing { show(last - rowIDs.lowerBound, of: rowIDs) }
                 guard last < rowIDs.upperBound else { return false }
-                next = last.next
+                next = last + 1
             } else {
                 guard isFollowing else { return false }
                 if scan.hasMoved {
@@ -144,14 +146,17 @@ struct LogCommand {
         }
     }
 
+    private func show(_ done: RowID, of rowIDs: ClosedRange<RowID>) {
+        bar?.show(Int(done).addingSaturated(1), of: Int(rowIDs.upperBound - rowIDs.lowerBound).addingSaturated(1))
+    }
+
     private func notice(_ text: String) {
         if options.verbosity > .quiet { complain("catwatch: \(text)\n") }
     }
 
     private func printBackwards(
-        _ rowIDs: ClosedRange<JournalPlace>, _ limit: inout Int?, _ printer: inout LogPrinter, _ scan: JournalRows
+        _ rowIDs: ClosedRange<RowID>, _ limit: inout Int?, _ printer: inout LogPrinter, _ scan: JournalRows
     ) throws {
-        let reach = try bar == nil ? nil : scan.reach(of: rowIDs)
         guard limit != 0 else { return }
         try scan.pieces(in: rowIDs, isReversed: true) { row throws(JournalFault) in
             guard filter.admits(row) else { return true }
@@ -160,7 +165,7 @@ struct LogCommand {
             return limit != 0 && printer.count < Self.pieceSize
         } piece: { last in
             try flush(&printer)
-            if let total = reach?.total { bar?.show(total - (reach?.count(before: last) ?? 0), of: total) }
+            show(rowIDs.upperBound - last, of: rowIDs)
             return limit != 0
         }
     }
@@ -181,17 +186,14 @@ struct LogCommand {
     private func summarise() throws -> Int32 {
         let scan = try JournalRows(path: journal)
         var summary = JournalSummary()
-        if let newest = try Self.newest(in: scan),
-            let rowIDs = try scan.rowIDs(from: filter.from, until: filter.until)?.clamped(to: .first...newest)
-        {
-            let reach = try bar == nil ? nil : scan.reach(of: rowIDs)
+        if let rowIDs = try rowIDs(in: scan) {
             let takesAll = filter.takesAll
             try scan.pieces(in: rowIDs) { row in
                 if takesAll || filter.admits(row) { summary.add(row) }
                 return true
             } piece: { last in
-                bar?.show(reach?.count(before: last.next) ?? 0, of: reach?.total)
-                return last < .last
+                show(last - rowIDs.lowerBound, of: rowIDs)
+                return last < rowIDs.upperBound
             }
         }
         bar?.end()
@@ -212,9 +214,7 @@ struct LogCommand {
             isEmpty = false
             if printer.count >= Self.pieceSize { try Descriptor.write(printer.removeText(), to: output) }
         }
-        if let newest = try Self.newest(in: scan),
-            let rowIDs = try scan.rowIDs(from: filter.from, until: filter.until)?.clamped(to: .first...newest)
-        {
+        if let rowIDs = try rowIDs(in: scan) {
             var ended: [AlertEpisode] = []
             try scan.pieces(in: rowIDs, onlyAlerts: true) { row in
                 guard filter.admits(row) else { return true }
@@ -228,7 +228,7 @@ struct LogCommand {
             } piece: { last in
                 for episode in ended { try print(episode) }
                 ended = []
-                return last < .last
+                return last < rowIDs.upperBound
             }
         }
         for episode in episodes.firing { try print(episode) }

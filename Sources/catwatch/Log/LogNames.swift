@@ -36,7 +36,7 @@ enum LogNames {
         var sources = Kind(settings.logSources.flag, options[\.logSources])
         var series = Kind(settings.logSeries.flag, options[\.logSeries])
         var count = 0
-        _ = try rows.rows(in: .first...(.last), isReversed: true, atMost: mostLines) { row in
+        _ = try rows.rows(in: 0...(.max), isReversed: true, atMost: mostLines) { row in
             count += 1
             types.add(row.type)
             sources.add(row.source)

@@ -17,9 +17,9 @@ struct LogPrinter {
     /// The sequence number of the run's next line; nil before the first.
     private var next: Int?
     /// The last row id that was added.
-    private var last = JournalPlace.first
-    /// The row id from which newer `stats` hold, as far as is known.
-    private var nextStats: JournalPlace?
+    private var last = RowID(0)
+    /// The row id from which a newer greeting holds, as far as is known.
+    private var nextGreeting: RowID?
     /// Whether no row was added yet.
     private(set) var isEmpty = true
 
@@ -35,20 +35,21 @@ struct LogPrinter {
 
     mutating func add(_ row: JournalRows.Row, of scan: JournalRows) throws(JournalFault) {
         let rowID = row.rowID
-        let isNewRun = run?.number != rowID.run || isEmpty
-        if isNewRun { run = try scan.run(rowID.run) }
+        let known = run
+        if run?.holds(rowID) != true { run = try scan.run(at: rowID) }
+        let isNewRun = run?.first != known?.first || isEmpty
         if isEmpty, format == .csv { bytes += Array("\(LogCSV.head)\r\n".utf8) }
         isEmpty = false
-        let sequence = (run?.base ?? 1).addingSaturated(Int(rowID.offset))
+        let sequence = run?.sequence(at: rowID) ?? 0
         switch format {
         case .ndjson:
             if isFeed {
                 if isNewRun { next = nil }
-                // The writer may have added `stats` since the last piece.
-                if bytes.isEmpty, !isNewRun { nextStats = try scan.nextStats(behind: last) }
-                if isNewRun || nextStats.map({ $0 <= rowID }) ?? false {
-                    begin(at: sequence, try scan.stats(at: rowID))
-                    nextStats = try scan.nextStats(behind: rowID)
+                // The writer may have added one since the last piece.
+                if bytes.isEmpty, !isNewRun { nextGreeting = try scan.nextGreeting(behind: last) }
+                if isNewRun || nextGreeting.map({ $0 <= rowID }) ?? false {
+                    begin(at: sequence, try scan.greeting(at: rowID))
+                    nextGreeting = try scan.nextGreeting(behind: rowID)
                 }
                 last = rowID
                 close(row, sequence)
@@ -66,9 +67,9 @@ struct LogPrinter {
     }
 
     /// Writes the `hello` and `stats` with which a connection begins that gets the run from this line on.
-    private mutating func begin(at sequence: Int, _ stats: [UInt8]?) {
+    private mutating func begin(at sequence: Int, _ stored: [UInt8]) {
         let first = max(sequence, 1)
-        bytes += run?.greeting(at: nil, isFiltered: isFiltered, from: first, to: first, stats) ?? []
+        bytes += run?.greeting(stored, at: nil, isFiltered: isFiltered, from: first, to: first) ?? []
     }
 
     /// Adds a `gap` for the run's lines that are missing before this one.

@@ -274,12 +274,12 @@ final class SimulatedJournal: @unchecked Sendable {  // touched on one loop only
             return journal.history
         }
 
-        func rowID(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
+        func rowID(of sequence: Int, in run: String) throws(JournalFault) -> RowID? {
             try enter().rowID(of: sequence, in: run)
         }
 
         func page(
-            _ query: JournalQuery, behind rowID: JournalPlace?, bytes: Int
+            _ query: JournalQuery, behind rowID: RowID?, bytes: Int
         ) throws(JournalFault) -> JournalPage? {
             try enter().page(query, behind: rowID, bytes: bytes)
         }

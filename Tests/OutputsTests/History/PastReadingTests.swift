@@ -454,7 +454,7 @@ import Testing
 
     @Test func statsThatAreNoneAreReplaced() throws {
         let good = ControlLine.stats(time: FeedStage.start, asOf: 7, endpoints: [], sources: [])
-        for (stats, asOf) in [(nil, 1), (good, 7), (Array("{\n}\n".utf8), 1), (good + good, 1), ([0x0A], 1)] {
+        for (stats, asOf) in [(nil, 1), (good, 7), (Array("{\n}\n".utf8), 1), (good + good, 7), ([0x0A], 1)] {
             let history = MemoryHistory()
             history.begin("A", stats: stats)
             history.add(1...3)
