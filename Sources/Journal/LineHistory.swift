@@ -26,10 +26,6 @@ package struct ColumnQuery: Sendable, Equatable {
     package var from: Timestamp
     /// Exclusive.
     package var until: Timestamp
-    /// The last line that counts: others may come while the journal is read.
-    package var last = RowID.max
-    /// The file that earlier columns were read from; nil before that.
-    package var file: FileIdentity?
 
     package init(of series: String, source: String, width: Int64, from: Timestamp, until: Timestamp) {
         (self.series, self.source, self.width, self.from, self.until) = (series, source, width, from, until)
@@ -43,11 +39,9 @@ package struct ColumnPage: Sendable {
     package var next: Timestamp?
     /// The time of the journal's oldest line.
     package var oldest: Timestamp?
-    /// The file that they were read from, which the query for the rest takes; nil if there is none.
-    package var file: FileIdentity?
 
-    package init(columns: [Column], next: Timestamp?, oldest: Timestamp?, of file: FileIdentity? = nil) {
-        (self.columns, self.next, self.oldest, self.file) = (columns, next, oldest, file)
+    package init(columns: [Column], next: Timestamp?, oldest: Timestamp?) {
+        (self.columns, self.next, self.oldest) = (columns, next, oldest)
     }
 }
 

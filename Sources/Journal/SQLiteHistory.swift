@@ -62,11 +62,6 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
 
     package func columns(_ query: ColumnQuery) throws(JournalFault) -> ColumnPage {
         try use { database throws(JournalFault) in
-            let file = opened?.file
-            // Its lines have other numbers.
-            if let former = query.file, former != file {
-                throw JournalFault(.disk, "it was replaced while it was read")
-            }
             try database.run("BEGIN")
             defer { try? database.run("COMMIT") }
             let rest = try database.prepare(
@@ -77,8 +72,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
                 .flatMap { $0 < query.until ? $0 : nil }
             let columns = try readColumns(query, until: next ?? query.until, in: database)
             let oldest = try database.integer("SELECT min(time) FROM lines")
-            return ColumnPage(
-                columns: columns, next: next, oldest: oldest.map { Timestamp(microseconds: $0) }, of: file)
+            return ColumnPage(columns: columns, next: next, oldest: oldest.map { Timestamp(microseconds: $0) })
         }
     }
 
@@ -108,10 +102,10 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         _ query: ColumnQuery, until end: Timestamp, in database: SQLiteDatabase
     ) throws(JournalFault) -> [Column] {
         let (isOne, value) = Self.value(of: SeriesKind(of: query.series))
-        // Gap lines have no source. `query.last` is not a condition, because it would be checked of all lines.
+        // Gap lines have no source.
         let rows = try database.prepare(
             """
-            SELECT time, id, type = 'error', type = 'gap', CASE WHEN \(isOne) THEN \(value) END FROM lines
+            SELECT time, type = 'error', type = 'gap', CASE WHEN \(isOne) THEN \(value) END FROM lines
             WHERE time >= ?1 AND time < ?2 AND coalesce(source, ?3) = ?3 AND (\(isOne) OR type IN ('error', 'gap'))
             ORDER BY time, id
             """)
@@ -123,9 +117,8 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         var columns: [Column] = []
         var values: Window?
         while try rows.step() {
-            let value = rows.doubleIfAny(4)
-            let (errors, gaps) = (Int(rows.integer(2)), Int(rows.integer(3)))
-            guard rows.integer(1) <= query.last, value != nil || errors + gaps > 0 else { continue }
+            let (errors, gaps, value) = (Int(rows.integer(1)), Int(rows.integer(2)), rows.doubleIfAny(3))
+            guard value != nil || errors + gaps > 0 else { continue }
             let time = Timestamp(microseconds: rows.integer(0))
             let index = Window.index(of: time, width: query.width)
             let start = Window.start(of: index, width: query.width)

@@ -109,7 +109,7 @@ import Testing
         #expect(script.view.state.reach?.duration == span)
         #expect(script.frame().text().holds("there is no journal (--journal)") == !hasJournal)
         if span != nil {
-            #expect(script.view.beginReading() != nil)
+            #expect(script.view.beginReading(at: script.now) != nil)
             go(&script, "60")
             #expect(script.view.state.reach == nil && script.view.state.scrub != nil)
         }

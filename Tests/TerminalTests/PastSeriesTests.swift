@@ -15,14 +15,15 @@ import Testing
     /// A series of five minutes until noon of which a board has nothing.
     private func past(over span: Int = 0) -> PastSeries {
         var script = FeedScript()
-        script.now = Self.noon - .seconds(2 * PastSeries.spans[span].width / 1_000_000)
         script.hello(run: "now")
-        // A point that is past the history makes the series known.
-        let now = script.now
-        script.now = now - .seconds(86_400)
         script.data("s", 1)
-        script.now = now
-        return PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[span], at: now, number: 1)
+        var past = PastSeries(of: script.view.board.series[0], over: PastSeries.spans[span], at: now(span), number: 1)
+        _ = past.begin(at: now(span))
+        return past
+    }
+
+    private func now(_ span: Int = 0) -> Timestamp {
+        Self.noon - .seconds(2 * PastSeries.spans[span].width / 1_000_000)
     }
 
     private static func bytes(_ lines: [String]) -> [UInt8] { Array((lines.joined(separator: "\n") + "\n").utf8) }
@@ -79,7 +80,6 @@ import Testing
         for vector in try VectorFiles.elements("cases", of: name, in: "past") {
             let about = vector["about"]?.string ?? ""
             var past = past()
-            past.begin()
             _ = past.read(Self.bytes(VectorFiles.lines(vector["lines"]).map { String(decoding: $0, as: UTF8.self) }))
             #expect(past.progress == .here(isOlder: false), "\(about)")
             let times = ["from", "until"].map { Timestamp(microseconds: Int64(vector[$0]?.number ?? 0)) }
@@ -96,27 +96,26 @@ import Testing
 
     @Test func asksForTheColumnsOfItsSpan() {
         for (place, span) in PastSeries.spans.enumerated() {
-            let request = past(over: place).request
-            #expect(request?.series == "s" && request?.source == "s")
-            #expect(request.map { Int64($0.width) * 1_000_000 } == span.width)
+            var past = past(over: place)
+            let request = past.begin(at: now(place))
+            #expect(request.series == "s" && request.source == "s" && Int64(request.width) * 1_000_000 == span.width)
             // No more than an agent gives.
-            let count = request.map { ($0.until - $0.from).microseconds / span.width }
-            #expect(count == span.duration.microseconds / span.width + 2 && count ?? .max <= 2_000)
+            let count = (request.until - request.from).microseconds / span.width
+            #expect(count == span.duration.microseconds / span.width + 2 && count <= 2_000)
         }
     }
 
-    // MARK: What is live
-
-    @Test func theOldestGoWhenTimeGoesOn() {
+    @Test func theLastColumnIsAskedForAgain() {
         var past = past()
-        for second in 0..<1_000 {
-            past.handle(live: live(second + 2, Self.at(Double(second))), at: Self.at(Double(second)))
-        }
-        let all = windows(past)
-        #expect((300...304).contains(all.count) && all.last?.first == 999 && all.first?.first ?? 0 > 690)
-        // What is older than that does not come back in their place.
-        past.handle(live: live(2_000, Self.at(999 - 604), 9), at: Self.at(999))
-        #expect(windows(past) == all)
+        _ = past.read(Self.bytes([Self.hello("a"), Self.column(-300, 9), Self.column(-5, 1), Self.bye]))
+        let request = past.begin(at: Self.noon)
+        #expect(request.from == Self.at(-5) && request.until == Self.at(2))
+        #expect(windows(past) == [[-300, 9, 1, 9, 9], [-5, 1, 1, 1, 1]])
+        _ = past.read(Self.bytes([Self.hello("a"), Self.column(-5, 1, 3), Self.column(-1, 2), Self.bye]))
+        #expect(windows(past) == [[-300, 9, 1, 9, 9], [-5, 3, 2, 1, 3], [-1, 2, 1, 2, 2]])
+        // What is older than the span goes.
+        _ = past.begin(at: Self.at(60))
+        #expect(windows(past) == [[-5, 3, 2, 1, 3], [-1, 2, 1, 2, 2]])
     }
 
     // MARK: Answers
@@ -125,12 +124,11 @@ import Testing
         let answer = Self.bytes([Self.hello("a"), Self.column(-5, 1), Self.column(-4, 2), Self.bye])
         for size in [1, 7, 100, answer.count] {
             var past = past()
-            past.begin()
             for start in stride(from: 0, to: answer.count, by: size) {
                 _ = past.read(Array(answer[start..<min(start + size, answer.count)]))
             }
             #expect(windows(past) == [[-5, 1, 1, 1, 1], [-4, 2, 1, 2, 2]])
-            #expect(past.progress == .here(isOlder: false) && past.request == nil)
+            #expect(past.progress == .here(isOlder: false))
         }
     }
 
@@ -138,7 +136,6 @@ import Testing
         let first = Self.at(-302)
         for (oldest, isOlder) in [(first - .microseconds(1), true), (first, false), (Self.noon, false)] {
             var past = past()
-            past.begin()
             let bye = Self.bye.dropLast() + #","oldest":\#(Self.text(oldest))}"#
             let goesOn = past.read(Self.bytes([Self.hello("r"), String(bye)]))
             #expect(!goesOn)
@@ -149,15 +146,8 @@ import Testing
 
     // MARK: Times of others
 
-    private func live(_ sequence: Int, _ time: Timestamp, _ value: Double = 1) -> Line {
-        Line(
-            seq: sequence, time: time, type: "s", source: "s",
-            body: .data(.init(series: "s", value: value, text: nil, data: nil, truncated: false)))
-    }
-
     @Test func columnsOfAnotherTimeOrWidthThanAreAskedForDoNotCount() {
         var past = past()
-        past.begin()
         let lines = [-1_000, -303, 0, 0.5, 300, 1e9].map { Self.column($0, 7) }
         let wide = Self.column(-60, 8, width: 60)
         _ = past.read(Self.bytes([Self.hello("r")] + lines + [wide, Self.column(-5, 1), Self.bye]))
@@ -179,10 +169,9 @@ import Testing
         ]
         for (lines, failure, words) in cases {
             var past = past()
-            past.begin()
             _ = past.read(Self.bytes(lines))
             past.end(failure: failure)
-            #expect(past.progress == .failed(words) && past.request == nil)
+            #expect(past.progress == .failed(words))
             let goesOn = past.read(Self.bytes([Self.column(-3, 1)]))
             #expect(!goesOn)
         }
@@ -190,7 +179,6 @@ import Testing
 
     @Test func anAnswerWithoutAnEndIsLeft() {
         var past = past()
-        past.begin()
         let junk = [UInt8](repeating: 0x78, count: 1 << 20)
         var pieces = 0
         while pieces < 100, past.read(junk) { pieces += 1 }
@@ -199,7 +187,6 @@ import Testing
 
     @Test func whatMakesNoSenseIsPassedOver() {
         var past = past()
-        past.begin()
         var junk = Self.bytes([Self.hello("r"), "\u{1B}[2J", "{", #"{"seq":1}"#, Self.column(-5, 1)])
         junk += [UInt8](repeating: 0x22, count: 3 << 20) + [0x0A]
         var random = SeededGenerator(seed: 3)
@@ -222,9 +209,4 @@ import Testing
         }
         #expect(past().width(atMost: 300) == 1_000_000 && past().width(atMost: 299) == 2_000_000)
     }
-}
-
-extension PastSeries {
-    /// Reads with a board that has nothing of the series.
-    fileprivate mutating func read(_ bytes: [UInt8]) -> Bool { read(bytes, on: Board()) }
 }

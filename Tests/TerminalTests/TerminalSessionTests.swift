@@ -201,22 +201,26 @@ private actor SimulatedPast: PastFeed {
             let early = try await Self.screen(harness, "2]", after: .milliseconds(20))
             #expect(early.holds("5 m") && early.holds("reading the journal…"))
             let text = try await Self.screen(harness, after: .milliseconds(200))
-            #expect(text.holds("max 40") && text.holds("n 2") && !text.holds("reading"))
+            #expect(text.holds("max 40") && text.holds("n 1") && !text.holds("reading"))
             #expect(await past.requests.map(\.source) == ["fact"])
+            // From the last column on, every five seconds.
+            _ = try await Self.screen(harness, after: .seconds(12))
+            #expect(
+                await past.requests.dropFirst().map(\.from)
+                    == Array(repeating: FeedScript.noon - .seconds(180), count: 2))
             let back = try await Self.screen(harness, "[", after: .milliseconds(200))
             #expect(back.holds("n 1") && back.holds("2 m"))
-            #expect(await past.requests.count == 1)
+            _ = try await Self.screen(harness, after: .seconds(12))
+            #expect(await past.requests.count == 3)
         }
     }
 
     @Test func aJournalThatFailsIsSaidInWords() async throws {
         try await Self.run { _ in
             .failure("the disk is full")
-        } _: { harness, past in
+        } _: { harness, _ in
             let text = try await Self.screen(harness, "2]", after: .milliseconds(200))
             #expect(text.holds("✕ journal: the disk is full") && text.holds("last 5"))
-            _ = try await Self.screen(harness, after: .seconds(60))
-            #expect(await past.requests.count == 1)
         }
     }
 

@@ -152,7 +152,7 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
     package func columns(_ query: ColumnQuery) throws(JournalFault) -> ColumnPage {
         try fail()
         pages += 1
-        let wanted = rows.filter { query.from..<query.until ~= $0.time && $0.rowID <= query.last }
+        let wanted = rows.filter { query.from..<query.until ~= $0.time }
             .sorted { ($0.time, $0.rowID) < ($1.time, $1.rowID) }
         let rest = wanted.dropFirst(mostCounted).first { $0.time > query.from }?.time
         var columns: [Column] = []

@@ -56,29 +56,6 @@ test("the first and the last column are within the time, however they begin", ()
     assert.deepEqual(past.model(second).samples.map(({ time, value }) => [(time - begin) / second, value]), [[0.7, 0], [9.199999, 9]])
 })
 
-test("what the board holds is behind the columns: nothing is missing, and nothing there twice", () => {
-    const board = boardOf([[10, 1], [11, 2], [12.5, 3], [12.2, 4], [70, 5]], [20, 80])
-    for (const through of [0, 1, 2, 3, 4]) {
-        const past = seriesOf("s", "s", { board: () => board })
-        const columns = [column(1, [7]), column(10, [1]), column(11, [2]), column(12, [3, 4].slice(0, through - 2))]
-        const lines = [hello("r2", through + 1), columns[0], ...columns.slice(1).slice(0, Math.min(through, 3)), bye]
-        for (const line of lines) past.take(line)
-        assert.deepEqual(shown(past).map(([at, , count, minimum, maximum]) => [at, count, minimum, maximum]), [
-            [1, 1, 7, 7], [10, 1, 1, 1], [11, 1, 2, 2], [12, 2, 3, 4],
-        ], `${through}`)
-        // Of one column the later value is the last; the journal has nothing to say to that here.
-        if (through < 3) assert.equal(shown(past).at(-1)[1], 3)
-        assert.deepEqual(past.model(second).errors.map(({ time, code }) => [(time - begin) / second, code]), [[20.5, "error"]])
-    }
-})
-
-test("the columns of a run before this one have nothing of what the board holds", () => {
-    const board = boardOf([[10, 1]])
-    const past = seriesOf("s", "s", { board: () => board })
-    for (const line of [hello("r1", 1000), column(10, [5, 6]), bye]) past.take(line)
-    assert.deepEqual(shown(past), [[10, 1, 3, 1, 6, 4]])
-})
-
 test("columns are narrow, fill windows, and are not too many", () => {
     for (const [width, length, window, column] of [
         [10, 120, 10, 1], [10, 1000, 10, 1], [10, 1001, 10, 2], [10, 3600, 10, 5], [1, 86_400, 87, 87], [10, 86_400, 90, 90], [600, 86_400, 600, 100],
@@ -89,36 +66,9 @@ test("columns are narrow, fill windows, and are not too many", () => {
 })
 
 test("errors are counted, and their column has them once", () => {
-    const board = boardOf([[70, 5]], [10, 11, 11.9])
-    const past = seriesOf("s", "s", { board: () => board })
-    // The board's first error is the journal's, too.
+    const past = seriesOf("s", "s")
     for (const line of [hello("r2", 3), column(10, [], { errors: 3 }), column(11, [], { errors: 1 }), bye]) past.take(line)
-    assert.deepEqual(past.model(second).errors.map(({ time, code }) => [(time - begin) / second, code]), [[10.5, "3 errors"], [11.5, "3 errors"]])
-})
-
-test("a board of a run that is over has nothing that the columns of a later run have not", () => {
-    const helloOf = (run, seconds) => JSON.stringify({ ...JSON.parse(hello(run)), time: stamp(0), app: { started: stamp(seconds) } })
-    for (const [run, seconds, count] of [["r3", 100, 1], ["r1", -100, 2]]) {
-        const board = new Board()
-        board.apply(helloOf("r2", 0))
-        board.apply(JSON.stringify({ seq: 1, time: stamp(10), type: "s", source: "s", series: "s", value: 1 }))
-        const past = seriesOf("s", "s", { board: () => board })
-        for (const line of [helloOf(run, seconds), column(10, [1]), bye]) past.take(line)
-        assert.deepEqual(shown(past).map(([at, , count]) => [at, count]), [[10, count]], run)
-    }
-})
-
-test("a kept value without a number counts where the journal has none", () => {
-    const board = boardOf([[10, 1]])
-    const line = { seq: 0, time: stamp(5), type: "s", source: "s", series: "s", value: 7, origin_run: "r1", origin_seq: 3 }
-    board.apply(JSON.stringify({ type: "kept", time: stamp(12), run: "r2", line }))
-    for (const [columns, expected] of [
-        [[], [5, 1, 7, 7]], [[column(5, [], { errors: 1 })], [5, 1, 7, 7]], [[column(5, [6, 7])], [5, 2, 6, 7]],
-    ]) {
-        const past = seriesOf("s", "s", { board: () => board })
-        for (const text of [hello("r2", 1), ...columns, bye]) past.take(text)
-        assert.deepEqual(shown(past).map(([at, , count, minimum, maximum]) => [at, count, minimum, maximum]), [expected, [10, 1, 1, 1]])
-    }
+    assert.deepEqual(past.model(second).errors.map(({ time, code }) => [(time - begin) / second, code]), [[10.5, "3 errors"], [11.5, "error"]])
 })
 
 test("a column with nothing says that the search goes on", () => {

@@ -3,9 +3,6 @@
 import json
 import sqlite3
 
-# A line's row number is its run's number, shifted by so much, and its own number less the run's base.
-BITS = 36
-
 
 def opened(path):
     """A connection that only reads; what it reads is done with at once, so that it keeps nobody waiting."""
@@ -24,8 +21,15 @@ def need(condition, message):
         raise Wrong(message)
 
 
+def end(connection, number):
+    """The row id behind a run's lines: that of the next run's first line."""
+    (following,) = connection.execute("SELECT min(run) FROM runs WHERE run > ?", (number,)).fetchone()
+    return following or (1 << 63) - 1
+
+
 def runs(connection):
-    """Name, number and base of every run, in their order."""
+    """Name, number and base of every run, in their order: the number is the row id of its first line, and a line's row id is its
+    own number and the base."""
     rows = connection.execute("SELECT name, run, base FROM runs ORDER BY run")
     return [(name.decode(), number, base) for name, number, base in rows]
 
@@ -36,10 +40,10 @@ def whole(connection, number, base):
     Between the first and the last of them all numbers are there, in a line or in a gap.
     """
     rows = connection.execute(
-        "SELECT id, type, line FROM lines WHERE id >= ? AND id < ? ORDER BY id", (number << BITS, number + 1 << BITS))
+        "SELECT id, type, line FROM lines WHERE id >= ? AND id < ? ORDER BY id", (number, end(connection, number)))
     lines, gaps, expected = {}, [], None
     for place, kind, line in rows:
-        sequence = (place & (1 << BITS) - 1) + base
+        sequence = place - base
         need(expected is None or sequence == expected, f"run {number}: {sequence} where {expected} belongs")
         try:
             content = json.loads(line)
@@ -60,5 +64,5 @@ def whole(connection, number, base):
 def last(connection, number, base):
     """The number of the last line of a run; 0 for none."""
     (place,) = connection.execute(
-        "SELECT max(id) FROM lines WHERE id >= ? AND id < ?", (number << BITS, number + 1 << BITS)).fetchone()
-    return 0 if place is None else (place & (1 << BITS) - 1) + base
+        "SELECT max(id) FROM lines WHERE id >= ? AND id < ?", (number, end(connection, number))).fetchone()
+    return 0 if place is None else place - base

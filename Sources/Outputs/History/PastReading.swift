@@ -11,7 +11,7 @@ package struct PastReading: Sendable {
         case after(Int, run: String)
         /// From the first line of this time or later (nil: the oldest), up to `until`, exclusive.
         case time(Timestamp?, until: Timestamp?)
-        /// The columns of a series, from all that the journal has when the reading begins.
+        /// The columns of a series.
         case columns(ColumnQuery)
         /// The alerts that are not ok, as `kept` lines, in one step.
         case alerts
@@ -51,8 +51,6 @@ package struct PastReading: Sendable {
     package private(set) var overBytes = 0
     /// The last column, as far as it was read.
     private var column: Column?
-    /// When the last bytes of columns were returned.
-    private var answered = Timestamp(microseconds: 0)
     /// The current run, by its first line.
     private var runStart: RowID?
     /// Whether lines before the next one were dropped because of `most`.
@@ -80,9 +78,6 @@ package struct PastReading: Sendable {
     // A page of the journal for a reader: 64 KiB and one line; rest on the next page.
     /// The bytes of lines read at once.
     package static let pageBytes = 64 << 10
-    /// How long a reader of columns gets nothing, besides the time of a step. Views leave an agent that is silent for
-    /// 20 s.
-    private static let silence = Duration.seconds(5)
 
     package init(
         from start: Start, _ filter: LineFilter?, as form: ReaderForm, atMost most: Int = .max,
@@ -124,14 +119,12 @@ package struct PastReading: Sendable {
 
     private mutating func begin(_ history: any LineHistory, _ time: Timestamp) throws(JournalFault) -> Step {
         switch start {
-        case .columns(var query):
+        case .columns(let query):
             guard let page = try history.page(JournalQuery(isReversed: true), behind: nil, bytes: 1) else {
                 return .end(JournalFault(.disk, "there is nothing in it yet"))
             }
             let last = page.sequences.upperBound
-            query.last = page.last
             phase = .columns(query, run: page.run.name)
-            answered = time
             return .bytes(try greeting(page, first: last.addingSaturated(1), through: last, time))
         case .alerts: return .last(try history.alerts())
         case .after(let sequence, let run):
@@ -202,14 +195,13 @@ package struct PastReading: Sendable {
         }
         if let next = page.next {
             var query = query
-            (query.from, query.file) = (next, page.file)
+            query.from = next
             phase = .columns(query, run: run)
-            if lines.isEmpty, !(.zero..<Self.silence ~= time - answered) {
+            if lines.isEmpty {
                 let index = Window.index(of: column?.start ?? next, width: query.width)
-                // A column with nothing, which its own line may follow.
+                // A column with nothing, which its own line may follow: nobody waits in silence.
                 add(Column(start: Window.start(of: index, width: query.width), width: query.width))
             }
-            if !lines.isEmpty { answered = time }
             return .bytes(framed(lines))
         }
         add(column)

@@ -68,7 +68,7 @@ export function columnWidth(width, length) {
 /**
  * What a page of the past holds of a series: its columns, and how many errors its source had in each.
  *
- * `column` is their width; `board()` gives the board, whose values count where the journal has them not yet.
+ * `column` is their width; without a journal there is only what the board, which `board()` gives, holds.
  */
 export class PastSeries {
     #columns = new Map()
@@ -77,7 +77,7 @@ export class PastSeries {
         Object.assign(this, { name, source, from, until, column, board })
         /** Whether the journal names lines that it does not have. */
         this.hasHoles = false
-        /** Whether the agent has a journal; without one there is only what the board holds. */
+        /** Whether the agent has a journal. */
         this.hasJournal = true
     }
 
@@ -85,61 +85,47 @@ export class PastSeries {
     take(text) {
         const line = readLine(text)
         if (line?.kind === "refusal") throw new Error(line.body.message)
-        if (line?.kind === "hello") this.join(this.#lastInColumns(line.body))
         if (line?.kind !== "column" || line.source !== this.source || line.body.series !== this.name) return
         const { start, width, window, errors, gaps } = line.body
         if (width !== this.column || start + width <= this.from || start >= this.until) return
         const column = this.#at(start)
         if (gaps > 0) this.hasHoles = true
         column.errors += errors
-        column.read ??= window
+        column.window ??= window
     }
 
-    /** The last line of the board's run that the columns behind this `hello` have: all, when a later run has begun. */
-    #lastInColumns({ run, nextSeq, app }) {
-        const hello = this.board()?.hello
-        if (hello?.run === run) return nextSeq - 1
-        return (hello?.app.started ?? Infinity) < app.started ? Infinity : 0
-    }
-
-    /** Adds what the board holds of this time behind the line `sequence`, and kept values without a number. */
-    join(sequence) {
+    /** Takes what the board holds of this time. */
+    takeBoard() {
+        this.hasJournal = false
         const board = this.board()
         const index = board?.seriesNamed(this.name)
         if (index === undefined) return
         const isAsked = time => time >= this.from && time < this.until
         const points = board.points(index)
         const places = Array.from({ length: points.count }, (_, place) => place)
-            .filter(place => (points.sequence(place) === 0 || points.sequence(place) > sequence) && isAsked(points.time(place)))
+            .filter(place => isAsked(points.time(place)))
             .sort((one, other) => points.time(one) - points.time(other))
         for (const place of places) {
             const value = points.value(place)
             const column = this.#at(points.time(place))
-            const part = points.sequence(place) === 0 ? "kept" : "live"
             const window = { last: value, count: 1, minimum: value, maximum: value, mean: value }
-            if (column[part] === null) column[part] = { start: column.start, width: this.column, ...window, band: null, trend: null }
-            else absorb(column[part], window)
+            if (column.window === null) column.window = { start: column.start, width: this.column, ...window, band: null, trend: null }
+            else absorb(column.window, window)
         }
         const source = board.sourceNamed(this.source)
         if (source === undefined) return
-        for (const error of board.errors(source)) if (error.sequence > sequence && isAsked(error.time)) this.#at(error.time).errors += 1
+        for (const error of board.errors(source)) if (isAsked(error.time)) this.#at(error.time).errors += 1
     }
 
-    /** A column: what the journal has, else the `kept` values without a number, which it may have; and what is later. */
     #at(time) {
         const start = windowStart(windowIndex(time, this.column), this.column)
-        if (!this.#columns.has(start)) this.#columns.set(start, { start, read: null, kept: null, live: null, errors: 0 })
+        if (!this.#columns.has(start)) this.#columns.set(start, { start, window: null, errors: 0 })
         return this.#columns.get(start)
     }
 
     /** The columns with a value, ascending. */
     get windows() {
-        return [...this.#columns.values()].flatMap(({ read, kept, live }) => {
-            const [first, later] = [read ?? kept, live].filter(window => window !== null)
-            const window = { ...first }
-            if (later !== undefined) absorb(window, later)
-            return first === undefined ? [] : window
-        }).sort((one, other) => one.start - other.start)
+        return [...this.#columns.values()].flatMap(({ window }) => window ?? []).sort((one, other) => one.start - other.start)
     }
 
     /** What a graph draws of it, with windows that are at least `width` wide; see `graphModel`. */
@@ -182,10 +168,7 @@ export async function fetchPast(past, control) {
         })
         const isFeed = response.headers.get("content-type")?.startsWith("application/x-ndjson")
         if (response.type === "opaqueredirect" || (response.ok && !isFeed)) throw new Error("something else answers there")
-        if (response.status === 404) {
-            past.hasJournal = false
-            return past.join(-1)
-        }
+        if (response.status === 404) return past.takeBoard()
         if (!response.ok) throw new Error(response.status === 400 ? "the agent refuses it: it may be older than this page" : `status ${response.status}`)
         const reader = response.body.getReader()
         const decoder = new TextDecoder()

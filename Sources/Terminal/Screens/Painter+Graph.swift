@@ -99,7 +99,7 @@ extension Painter {
         _ index: Int, _ windows: [BoardWindow], _ area: Range<Int>, _ alerts: [BoardAlert] = []
     ) {
         let series = board.series[index]
-        let model = past.map { pastModel($0) } ?? liveModel(index, windows)
+        let model = past.flatMap { $0.isRead ? pastModel($0) : nil } ?? liveModel(index, windows)
         let hasTime = area.count >= 6
         let hasNumbers = area.count >= 5
         var rows =

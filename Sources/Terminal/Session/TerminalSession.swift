@@ -290,23 +290,29 @@ package actor TerminalSession {
 
     // MARK: The journal
 
-    /// Reads the journal for the graph, one answer at a time, until another series or span is shown.
+    /// The time between two answers about the same graph.
+    private static let pastPeriod = Duration.seconds(5)
+
+    /// Reads the journal for the graph, one answer at a time, again and again until another series or span is shown.
     private func readPast(_ past: any PastFeed) async throws {
         while true {
-            while let (number, request) = view.beginReading() {
+            while let (number, request) = view.beginReading(at: wall.now) {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await self.read(request, for: number, from: past) }
-                    group.addTask { try await self.waitForOther(than: number) }
+                    group.addTask { try await self.waitForOther(than: number, until: nil) }
                     defer { group.cancelAll() }
                     try await group.next()
                 }
+                try await waitForOther(than: number, until: loop.clock.now.advanced(by: Self.pastPeriod))
             }
             try await pastChanges.wait()
         }
     }
 
-    private func waitForOther(than number: Int) async throws(CancellationError) {
-        while view.past?.number == number { try await pastChanges.wait() }
+    private func waitForOther(than number: Int, until deadline: LoopInstant?) async throws(CancellationError) {
+        while view.past?.number == number, deadline.map({ loop.clock.now < $0 }) ?? true {
+            try await pastChanges.wait(until: deadline)
+        }
     }
 
     private func read(_ request: PastRequest, for number: Int, from past: any PastFeed) async throws {

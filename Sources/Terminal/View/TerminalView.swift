@@ -90,10 +90,6 @@ package struct TerminalView: Sendable {
         board.apply(line)
         if board.runChanges != runChanges { forgetSeries() }
         recordTime(of: line, now)
-        if paused == nil, past != nil {
-            let time = agentTime(now)
-            past?.handle(live: line, at: time)
-        }
     }
 
     /// A data line has its event's time, so it is no measure of the clock; a hello starts a new measurement.
@@ -166,29 +162,27 @@ package struct TerminalView: Sendable {
 
     /// Starts reading the journal again when another series or span is shown.
     private mutating func lookBack(at series: BoardSeries?, _ agentNow: Timestamp) {
-        guard state.screen == .detail, let span = state.reach, let series, series.newest != nil,
-            let index = shown.series(named: series.name)
-        else {
+        guard state.screen == .detail, let span = state.reach, let series, series.newest != nil else {
             past = nil
             return
         }
         if past?.isOf(series.name, span) == true { return }
         pastCount += 1
-        past = PastSeries(of: index, on: shown, over: span, at: agentNow, number: pastCount)
+        past = PastSeries(of: series, over: span, at: agentNow, number: pastCount)
     }
 
-    /// The next request to the journal and the number of its graph; nil when there is none.
-    package mutating func beginReading() -> (number: Int, request: PastRequest)? {
-        guard let past, let request = past.request else { return nil }
-        self.past?.begin()
-        return (past.number, request)
+    /// The next request to the journal and the number of its graph; nil when there is none. A paused graph stays as it
+    /// is once it has been read.
+    package mutating func beginReading(at now: Timestamp) -> (number: Int, request: PastRequest)? {
+        guard let known = past, paused == nil || known.progress == .reading else { return nil }
+        let time = paused?.agentTime ?? agentTime(now)
+        guard let request = past?.begin(at: time) else { return nil }
+        return (known.number, request)
     }
 
     /// Handles a piece of an answer; returns false when the rest is not wanted.
     package mutating func read(_ bytes: [UInt8], of number: Int) -> Bool {
-        guard past?.number == number else { return false }
-        let board = shown
-        return past?.read(bytes, on: board) == true
+        past?.number == number && past?.read(bytes) == true
     }
 
     /// Ends an answer, with a reason if it failed.

@@ -195,7 +195,7 @@ enum JournalThroughput: Scenario {
                             {
                                 let length = UnsafeRawPointer(end) - (base + start)
                                 sequence += 1
-                                sqlite3_bind_int64(statement, 1, 1 << 36 + Int64(sequence))
+                                sqlite3_bind_int64(statement, 1, Int64(sequence))
                                 sqlite3_bind_int64(statement, 2, 1_800_000_000_000_000 + Int64(sequence) * 10)
                                 for index: Int32 in 3...4 { _ = cw_bind_copy(statement, index, "fact", 4) }
                                 let name = series[sequence - first - 1]

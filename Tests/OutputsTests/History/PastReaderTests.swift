@@ -126,14 +126,16 @@ import Testing
             let (reader, hello) = try await stage.ask(request)
             #expect(hello.filtered && hello.run == "r1" && hello.nextSeq == 41)
             _ = try await reader.line()
-            let line = try await reader.line()
-            let column = try #require(line.flatMap { Column($0[...]) })
-            #expect(column.values?.count == 40 && column.errors == 0 && column.gaps == 0)
-            guard case .bye(let bye)? = try await reader.next()?.body else {
-                Issue.record("no bye")
-                return
+            var columns: [Column] = []
+            while let line = try await reader.line() {
+                guard let column = Column(line[...]) else {
+                    guard case .bye(let bye) = try LineDecoder.decode(line[...]).body else { continue }
+                    #expect(bye.lastSeq == 40 && bye.run == "r1")
+                    break
+                }
+                columns.append(column)
             }
-            #expect(bye.lastSeq == 40 && bye.run == "r1")
+            #expect(columns.compactMap { $0.values?.count } == [40])
             #expect(try await reader.line() == nil)
         }
     }
