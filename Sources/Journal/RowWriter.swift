@@ -20,10 +20,8 @@ struct RowWriter {
     /// The last greeting, until its first line comes.
     private var greeting: Greeting?
     private var lastMark: Timestamp?
-    /// Whether lines may come from agents of a fleet.
-    private var isFleet = false
     private let noteAlert: SQLiteStatement
-    private var positions: JournalPositions
+    private let positions: JournalPositions
 
     private struct Greeting {
         var run: String
@@ -31,7 +29,6 @@ struct RowWriter {
         var nextSequence: Int
         var hello: Bytes
         var stats: Bytes?
-        var isFleet: Bool
 
         init?(_ lines: [UInt8]) {
             let parts = lines.split(separator: 0x0A)
@@ -39,7 +36,6 @@ struct RowWriter {
             else { return nil }
             (run, firstSequence, nextSequence) = (hello.run, max(0, hello.firstSeq), max(0, hello.nextSeq))
             self.hello = first
-            isFleet = hello.isFleet
             stats = parts.count > 1 ? parts[1] : nil
         }
     }
@@ -57,7 +53,6 @@ struct RowWriter {
     mutating func write(_ pieces: [JournalPiece], at time: Timestamp) throws(JournalFault) {
         try keepRun(at: time)
         for piece in pieces { try write(piece, at: time) }
-        try positions.write()
     }
 
     private mutating func write(_ piece: JournalPiece, at time: Timestamp) throws(JournalFault) {
@@ -65,16 +60,15 @@ struct RowWriter {
         case .greeting(let lines):
             // Written with its first line, so that a feed that only sends greetings takes no room.
             greeting = Greeting(lines) ?? greeting
-            isFleet = greeting?.isFleet ?? isFleet
         case .lines(let span):
             var sequence = span.sequences.lowerBound
             try span.withUnsafeBytes { bytes throws(JournalFault) in
                 try bytes.forEachLine { line throws(JournalFault) in
                     try insert(line, as: sequence, at: time)
-                    if isFleet { positions.record(line) }
                     sequence = sequence.addingSaturated(1)
                 }
             }
+        case .positions(let new): try positions.write(new)
         case .gap(let missing, let line):
             try insertGap(missing, line, at: time)
         case .end(let line):
