@@ -56,11 +56,11 @@ enum JournalSchema {
     /// The table of a fleet's positions, created when first needed; exactly as the file stores it.
     static let positions = """
         CREATE TABLE positions (
-            agent TEXT NOT NULL,
+            member TEXT NOT NULL,
             run TEXT NOT NULL,
             seq INTEGER NOT NULL,
-            stream INTEGER,
-            PRIMARY KEY (agent, run)
+            stored INTEGER,
+            PRIMARY KEY (member, run)
         ) STRICT
         """
 

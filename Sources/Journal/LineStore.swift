@@ -6,6 +6,8 @@ package enum JournalPiece: Sendable {
     /// `hello` and `stats`: the run of the lines that follow, and the state of its sources.
     case greeting([UInt8])
     case lines(LineSpan)
+    /// Where the members of a fleet, and streams, are as of the lines so far; the newest last.
+    case positions([MemberPosition])
     /// These sequence numbers are missing; the bytes are the `gap` line that reports them.
     case gap(ClosedRange<Int>, [UInt8])
     /// The run has ended; the bytes are its `bye` line.
@@ -31,10 +33,10 @@ package struct JournalOpening: Sendable, Equatable {
     package var lastRun: LastRun?
     /// One sentence for people about a fault and its repair; nil when all was well.
     package var notice: String?
-    /// The positions of a fleet's agents in the journal, the newest run of each agent last.
-    package var positions: [AgentPosition]
+    /// The positions of a fleet's members in the journal, the newest last.
+    package var positions: [MemberPosition]
 
-    package init(lastRun: LastRun? = nil, notice: String? = nil, positions: [AgentPosition] = []) {
+    package init(lastRun: LastRun? = nil, notice: String? = nil, positions: [MemberPosition] = []) {
         (self.lastRun, self.notice, self.positions) = (lastRun, notice, positions)
     }
 }

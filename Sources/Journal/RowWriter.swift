@@ -25,14 +25,11 @@ struct RowWriter {
     /// The last greeting, until its first line comes.
     private var greeting: Greeting?
     private var lastMark: Timestamp?
-    /// Whether lines may come from agents of a fleet.
-    private var isFleet = false
-    private var positions: JournalPositions
+    private let positions: JournalPositions
 
     private struct Greeting {
         var run: String
         var firstSequence: Int
-        var isFleet: Bool
         /// `hello` and `stats`.
         var lines: [UInt8]
 
@@ -40,7 +37,7 @@ struct RowWriter {
             guard let first = lines.split(separator: 0x0A, maxSplits: 1).first,
                 let line = try? LineDecoder.decode(first), case .hello(let hello) = line.body
             else { return nil }
-            (run, firstSequence, isFleet, self.lines) = (hello.run, max(1, hello.firstSeq), hello.isFleet, lines)
+            (run, firstSequence, self.lines) = (hello.run, max(1, hello.firstSeq), lines)
         }
     }
 
@@ -60,7 +57,6 @@ struct RowWriter {
 
     mutating func write(_ pieces: [JournalPiece], at time: Timestamp) throws(JournalFault) {
         for piece in pieces { try write(piece, at: time) }
-        try positions.write()
     }
 
     private mutating func write(_ piece: JournalPiece, at time: Timestamp) throws(JournalFault) {
@@ -68,16 +64,15 @@ struct RowWriter {
         case .greeting(let lines):
             // Written with its first line, so that a feed that only sends greetings takes no room.
             greeting = Greeting(lines) ?? greeting
-            isFleet = greeting?.isFleet ?? isFleet
         case .lines(let span):
             var sequence = span.sequences.lowerBound
             try span.withUnsafeBytes { bytes throws(JournalFault) in
                 try bytes.forEachLine { line throws(JournalFault) in
                     try write(line, sequence...sequence, at: time)
-                    if isFleet { positions.record(line) }
                     sequence = sequence.addingSaturated(1)
                 }
             }
+        case .positions(let new): try positions.write(new)
         case .gap(let missing, let line):
             try write(gap: line, missing, at: time)
         case .end(let line):

@@ -5,26 +5,13 @@ package struct NatsMessage: Sendable, Equatable {
     package var stream: String
     /// The message id; the stream drops repetitions within its duplicate window.
     package var id: String?
-    package var headers: [Header] = []
+    /// The values of headers by their names; printable ASCII.
+    package var headers: [String: String] = [:]
     package var payload: [UInt8] = []
     /// The id that the stream's last message must have.
     package var expectedID: String?
 
-    /// A header; name and value are printable ASCII.
-    package struct Header: Sendable, Equatable {
-        package var name: String
-        package var value: String
-
-        package init(_ name: String, _ value: String) {
-            self.name = name
-            self.value = value
-        }
-    }
-
-    package init(subject: String, stream: String) {
-        self.subject = subject
-        self.stream = stream
-    }
+    package init(subject: String, stream: String) { (self.subject, self.stream) = (subject, stream) }
 }
 
 /// The configuration and state of a stream.
@@ -75,9 +62,8 @@ package protocol BrokerReader: Broker {
     ///
     /// - Parameters:
     ///   - subject: the subject, or a pattern of subjects.
-    ///   - isBrief: whether messages come without their payloads.
-    /// - Returns: the number of waiting messages or more: the server counts those that come meanwhile twice.
-    func read(_ subject: String, of stream: String, from start: NatsStart, isBrief: Bool) throws(NatsFault) -> UInt64
+    ///   - start: the first message.
+    func read(_ subject: String, of stream: String, from start: NatsStart) throws(NatsFault)
 
     /// The next messages: up to 1 MiB of those that wait, or a single longer one; otherwise those that come within 3 s.
     func next() throws(NatsFault) -> [NatsDelivery]

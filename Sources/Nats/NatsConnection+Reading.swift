@@ -15,9 +15,7 @@ extension NatsConnection: BrokerReader {
     /// How long a consumer outlives its last request, in nanoseconds.
     private static let idle: Int64 = 30_000_000_000
 
-    package func read(
-        _ subject: String, of stream: String, from start: NatsStart, isBrief: Bool
-    ) throws(NatsFault) -> UInt64 {
+    package func read(_ subject: String, of stream: String, from start: NatsStart) throws(NatsFault) {
         if retired.count >= 100 { close() }
         guard let context else { throw Self.lost }
         endReading()
@@ -27,9 +25,7 @@ extension NatsConnection: BrokerReader {
         configuration.MemoryStorage = true
         configuration.Replicas = 1
         configuration.InactiveThreshold = Self.idle
-        configuration.HeadersOnly = isBrief
         switch start {
-        case .lastOfEach: configuration.DeliverPolicy = js_DeliverLastPerSubject
         case .time(let time):
             configuration.DeliverPolicy = js_DeliverByStartTime
             configuration.OptStartTime = NatsStart.second(of: time)
@@ -44,7 +40,7 @@ extension NatsConnection: BrokerReader {
         var information: UnsafeMutablePointer<jsConsumerInfo>?
         var status = js_AddConsumer(&information, context, stream, &configuration, nil, &code)
         defer { jsConsumerInfo_Destroy(information) }
-        guard status == NATS_OK, let made = information?.pointee, let name = made.Name else {
+        guard status == NATS_OK, let name = information?.pointee.Name else {
             throw fault(reading: status, code, "$JS.API.CONSUMER.CREATE.\(stream)")
         }
         consumer = "\(stream).\(String(cString: name))"
@@ -57,7 +53,6 @@ extension NatsConnection: BrokerReader {
         options.Config = configuration
         status = js_PullSubscribe(&subscription, context, subject, nil, nil, &options, &code)
         guard status == NATS_OK else { throw fault(reading: status, code, "$JS.API.CONSUMER.INFO.\(stream)") }
-        return made.NumPending
     }
 
     /// Deletes the current consumer, because a stream may allow only a few. If that is not permitted or gets lost, the
@@ -85,11 +80,7 @@ extension NatsConnection: BrokerReader {
         request.Batch = most
         request.Expires = waits ? Self.standing : Self.gathering
         request.NoWait = !waits
-        if waits {
-            request.Heartbeat = Self.heartbeat
-        } else {
-            request.MaxBytes = Self.mostBytes
-        }
+        (request.Heartbeat, request.MaxBytes) = waits ? (Self.heartbeat, 0) : (0, Self.mostBytes)
         var list = natsMsgList(Msgs: nil, Count: 0)
         let status = natsSubscription_FetchRequest(&list, subscription, &request)
         defer { natsMsgList_Destroy(&list) }
@@ -129,8 +120,7 @@ extension NatsConnection: BrokerReader {
         return NatsDelivery(
             subject: String(cString: subject), sequence: data.Sequence.Stream, number: data.Sequence.Consumer,
             time: data.Timestamp, run: header(NatsHeader.run, of: message),
-            first: header(NatsHeader.first, of: message), last: header(NatsHeader.last, of: message),
-            host: header(NatsHeader.host, of: message), ended: header(NatsHeader.ended, of: message),
+            host: header(NatsHeader.host, of: message),
             payload: size <= NatsDelivery.mostPayload ? Array(bytes) : [], size: size)
     }
 }

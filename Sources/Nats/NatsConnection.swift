@@ -160,7 +160,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         }
         try check(made, .other)
         defer { natsMsg_Destroy(raw) }
-        for header in message.headers { try check(natsMsgHeader_Set(raw, header.name, header.value), .other) }
+        for (name, value) in message.headers { try check(natsMsgHeader_Set(raw, name, value), .other) }
         var options = jsPubOptions()
         try check(jsPubOptions_Init(&options), .other)
         options.MaxWait = Self.patience
@@ -256,8 +256,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
     /// - Parameter subject: the subject of the request, or its beginning.
     func fault(_ status: natsStatus, _ code: jsErrCode, about subject: String) -> NatsFault {
         switch (status, code) {
-        case (_, JSStreamWrongLastMsgIDErr):
-            return NatsFault(.sequenceConflict, "the last message is another one")
+        case (_, JSStreamWrongLastMsgIDErr): return NatsFault(.sequenceConflict, "the last message is another one")
         case (NATS_MAX_PAYLOAD, _): return NatsFault(.tooLarge, "what is sent is larger than the server's max_payload")
         case (_, JSStreamMessageExceedsMaximumErr):
             return NatsFault(.tooLarge, "the message is larger than the stream's max_msg_size")

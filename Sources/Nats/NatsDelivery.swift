@@ -1,7 +1,5 @@
 /// The message of a stream that a reader begins with.
 package enum NatsStart: Sendable, Equatable {
-    /// Only the last message of each subject.
-    case lastOfEach
     /// The first message stored at or after this time, in nanoseconds since 1970.
     case time(Int64)
     /// The message with this sequence, or the first one after it.
@@ -23,10 +21,7 @@ package struct NatsDelivery: Sendable, Equatable {
     package var time: Int64
     /// The values of our headers, if present; not validated yet.
     package var run: String?
-    package var first: String?
-    package var last: String?
     package var host: String?
-    package var ended: String?
     package var payload: [UInt8]
     /// The length of the payload, in bytes; `payload` is empty when that is more than `mostPayload`.
     package var size: Int
@@ -36,20 +31,10 @@ package struct NatsDelivery: Sendable, Equatable {
     package static let mostPayload = 2 << 20
 
     package init(
-        subject: String, sequence: UInt64, number: UInt64, time: Int64, run: String? = nil,
-        first: String? = nil, last: String? = nil, host: String? = nil, ended: String? = nil, payload: [UInt8] = [],
-        size: Int? = nil
+        subject: String, sequence: UInt64, number: UInt64, time: Int64, run: String? = nil, host: String? = nil,
+        payload: [UInt8] = [], size: Int? = nil
     ) {
-        self.subject = subject
-        self.sequence = sequence
-        self.number = number
-        self.time = time
-        self.run = run
-        self.first = first
-        self.last = last
-        self.host = host
-        self.ended = ended
-        self.payload = payload
-        self.size = size ?? payload.count
+        (self.subject, self.sequence, self.number, self.time) = (subject, sequence, number, time)
+        (self.run, self.host, self.payload, self.size) = (run, host, payload, size ?? payload.count)
     }
 }

@@ -54,30 +54,22 @@ package struct NatsFault: Error, Sendable, Equatable {
         self.reason = Sanitizer.visible(reason, limit: 1_000)
     }
 
-    /// The fault for a JetStream error code. Codes that an operator can do something about get our own words.
+    /// The fault for a JetStream error code, in the server's words.
     ///
     /// - Parameters:
     ///   - code: nats-server's `err_code`, from 1.
     ///   - description: the server's description; not trusted.
     package init(code: Int, description: String) {
         let said = Sanitizer.visible(description, limit: 200)
-        let (kind, words): (Kind, String) =
+        let kind: Kind =
             switch code {
-            case 10_002: (.full, "JetStream's limits for the account are reached; raise them, or let streams keep less")
-            case 10_023:
-                (.full, "the servers have not the resources for that; see what JetStream has of disk and memory")
-            case 10_026: (.full, "no more consumers may be made; raise the account's or the stream's max_consumers")
-            case 10_028: (.full, "JetStream's memory is used up; raise max_memory_store of the servers")
-            case 10_047:
-                (.full, "JetStream's disk is used up; raise max_file_store of the servers, or let streams keep less")
-            // The description says which limit it is.
-            case 10_077 where said.holds("maximum"):
-                (.full, "the stream is full and refuses what is new: \(said); let discard be old, or raise its limits")
-            case 10_077: (.full, "the stream's server cannot store it: \(said)")
-            case 10_109: (.absent, "the stream is sealed, and takes nothing any more")
-            default: (.other, said.isEmpty ? "JetStream refuses it" : said)
+            case 10_002, 10_023, 10_026, 10_028, 10_047, 10_077: .full
+            case 10_109: .absent
+            default: .other
             }
-        self.init(kind, "\(words) (\(code))")
+        // The description says which limit of the stream it is.
+        let remedy = code == 10_077 && said.holds("maximum") ? "; let discard be old, or raise the stream's limits" : ""
+        self.init(kind, "\(said.isEmpty ? "JetStream refuses it" : said)\(remedy) (\(code))")
     }
 }
 

@@ -10,9 +10,7 @@ package struct NatsAddress: Sendable, Hashable, CustomStringConvertible {
     package static let usualPort: UInt16 = 4222
 
     package init(host: String, port: UInt16 = Self.usualPort, isSecure: Bool = false) {
-        self.host = host
-        self.port = port
-        self.isSecure = isSecure
+        (self.host, self.port, self.isSecure) = (host, port, isSecure)
     }
 
     package var description: String { "\(isSecure ? "tls" : "nats")://\(host):\(port)" }
@@ -49,8 +47,7 @@ package struct NatsServers: Sendable, Equatable {
     package var key: String?
 
     package init(_ addresses: [NatsAddress], credentials: NatsCredentials = .none) {
-        self.addresses = addresses
-        self.credentials = credentials
+        (self.addresses, self.credentials) = (addresses, credentials)
     }
 
     /// Whether to use TLS; the library ignores an address's scheme and has to be told.

@@ -35,8 +35,9 @@ enum NatsCheck {
             let stream = try broker.stream(source.stream)
             if let reason = stream.refusal(of: source.subject, in: source.stream) {
                 faults.append(reason)
-            } else if try broker.read(source.subject, of: source.stream, from: .lastOfEach, isBrief: true) > 0 {
-                _ = try broker.next()
+            } else {
+                try broker.read(source.subject, of: source.stream, from: .sequence(stream.last))
+                if stream.last > 0 { _ = try broker.next() }
             }
         } catch {
             faults = [error.kind == .absent ? "stream \(source.stream): \(error.reason)" : error.reason]

@@ -23,16 +23,12 @@ import Testing
     private static let attach = (1...3).map { "--attach=/web\($0).sock" } + ["-o", "ndjson", "--journal=/fleet.db"]
 
     /// Where lines came from, and what was said to be lost.
-    private static func origins(_ lines: [String]) throws -> (lines: [AgentPosition], lost: Set<AgentPosition>) {
-        var (origins, lost): ([AgentPosition], Set<AgentPosition>) = ([], [])
+    private static func origins(_ lines: [String]) throws -> (lines: [MemberPosition], lost: Set<MemberPosition>) {
+        var (origins, lost): ([MemberPosition], Set<MemberPosition>) = ([], [])
         for text in lines {
-            guard let origin = text.utf8.withContiguousStorageIfAvailable({ AgentPosition($0) }) ?? nil else {
-                continue
-            }
+            guard let origin = MemberPosition(ofLine: text) else { continue }
             if case .lost(let said) = try LineDecoder.decode(Bytes(Array(text.utf8))).body {
-                for number in said.numbers {
-                    lost.insert(AgentPosition(origin.agent, LineID(origin.line.run, number)))
-                }
+                lost.formUnion(said.numbers.map { MemberPosition(origin.member, LineID(origin.line.run, $0)) })
             } else {
                 origins.append(origin)
             }
@@ -41,14 +37,14 @@ import Testing
     }
 
     /// What an agent said, but for windows, which are computed anew.
-    private static func said(_ process: SimulatedProcess, as agent: String) throws -> [AgentPosition] {
+    private static func said(_ process: SimulatedProcess, as agent: String) throws -> [MemberPosition] {
         var run = ""
-        var origins: [AgentPosition] = []
+        var origins: [MemberPosition] = []
         for text in process.output {
             let line = try LineDecoder.decode(Bytes(Array(text.utf8)))
             if case .hello(let hello) = line.body { run = hello.run }
             if case .window = line.body { continue }
-            if let sequence = line.seq { origins.append(AgentPosition(agent, LineID(run, sequence))) }
+            if let sequence = line.seq { origins.append(MemberPosition(agent, LineID(run, sequence))) }
         }
         return origins
     }
@@ -90,15 +86,15 @@ import Testing
             let (lines, lost) = try Self.origins(journal)
             #expect(lost.isEmpty)
             #expect(Set(lines).count == lines.count, "some lines are there twice")
-            var truth: Set<AgentPosition> = []
+            var truth: Set<MemberPosition> = []
             for (index, process) in all.enumerated() {
                 truth.formUnion(try Self.said(process, as: "web\(index < 3 ? index + 1 : 2)"))
             }
             // What had been said before the fleet began is in the agents' logs.
             #expect(Set(lines) == truth, "\(Set(lines).symmetricDifference(truth))")
             for agent in 1...3 {
-                for run in Set(lines.filter { $0.agent == "web\(agent)" }.map(\.line.run)) {
-                    let numbers = lines.filter { $0.agent == "web\(agent)" && $0.line.run == run }.map(\.line.sequence)
+                for run in Set(lines.filter { $0.member == "web\(agent)" }.map(\.line.run)) {
+                    let numbers = lines.filter { $0.member == "web\(agent)" && $0.line.run == run }.map(\.line.sequence)
                     #expect(numbers == numbers.sorted(), "out of order")
                 }
             }

@@ -16,19 +16,9 @@ import Testing
 
     @Test(
         arguments: [
-            (10_002, "account limits", NatsFault.Kind.full, "raise them"),
-            (10_023, "insufficient resources", .full, "resources"),
-            (10_026, "maximum consumers limit reached", .full, "max_consumers"),
-            (10_028, "insufficient memory", .full, "max_memory_store"),
-            (10_047, "insufficient storage", .full, "max_file_store"),
-            (
-                10_077, "maximum bytes exceeded", .full,
-                "refuses what is new: maximum bytes exceeded; let discard be old"
-            ),
-            (
-                10_077, "write 1.blk: no space left on device", .full,
-                "cannot store it: write 1.blk: no space left on device"
-            ),
+            (10_026, "maximum consumers limit reached", NatsFault.Kind.full, "maximum consumers limit reached (10026)"),
+            (10_077, "maximum bytes exceeded", .full, "maximum bytes exceeded; let discard be old"),
+            (10_077, "no space left on device", .full, "no space left on device (10077)"),
             (10_109, "invalid operation on sealed stream", .absent, "sealed"),
             (10_999, "nobody knows", .other, "nobody knows (10999)"), (10_999, "", .other, "refuses it (10999)"),
         ] as [(Int, String, NatsFault.Kind, String)])

@@ -9,19 +9,23 @@ import Testing
         return stream
     }
 
-    private static func message(_ sequence: UInt64, number: UInt64, time: Int64 = 0) -> NatsDelivery {
-        NatsDelivery(subject: "s.a", sequence: sequence, number: number, time: time)
+    private static func message(_ sequence: UInt64, number: UInt64) -> NatsDelivery {
+        NatsDelivery(subject: "s.a", sequence: sequence, number: number, time: 0)
     }
 
-    @Test func aConsumerBeginsWhereItIsToldUntilAMessageIsTaken() {
-        var cursor = StreamCursor(from: .time(5))
-        #expect(cursor.begin(on: Self.stream(last: 9)) == .time(5))
-        #expect(cursor.see(Self.message(4, number: 1)) == .next)
-        // It was not taken.
-        #expect(cursor.begin(on: Self.stream(last: 9)) == .time(5))
-        #expect(cursor.see(Self.message(4, number: 1)) == .next)
+    @Test func aConsumerBeginsAtATimeUntilAMessageIsTaken() {
+        var cursor = StreamCursor(from: 5)
+        #expect(cursor.begin(on: Self.stream(last: 9), from: 7) == .time(5))
+        #expect(!cursor.isOther)
+        #expect(cursor.isNext(Self.message(4, number: 1)) == true)
+        // It was not taken, and the stream was made anew: nobody misses anything.
+        #expect(cursor.begin(on: Self.stream(last: 9, created: 2), from: 7) == .time(5))
+        #expect(!cursor.isOther)
+        #expect(cursor.isNext(Self.message(4, number: 1)) == true)
         cursor.advance(past: Self.message(4, number: 1))
-        #expect(cursor.begin(on: Self.stream(last: 9)) == .sequence(4))
+        #expect(cursor.begin(on: Self.stream(last: 9, created: 2), from: 7) == .sequence(5))
+        #expect(!cursor.isOther)
+        #expect(cursor.mayBeRepeated(Self.message(9, number: 1)) && !cursor.mayBeRepeated(Self.message(10, number: 2)))
     }
 
     @Test(
@@ -35,44 +39,41 @@ import Testing
     }
 
     @Test func aHoleInAConsumersNumbersIsSeenAndOneInTheStreamsIsNone() {
-        var cursor = StreamCursor(from: .sequence(1))
-        _ = cursor.begin(on: Self.stream(last: 9))
-        #expect(cursor.see(Self.message(3, number: 1)) == .next)
-        cursor.advance(past: Self.message(3, number: 1))
-        #expect(cursor.see(Self.message(8, number: 2)) == .next)
-        cursor.advance(past: Self.message(8, number: 2))
-        #expect(cursor.see(Self.message(9, number: 4)) == .hole)
-        #expect(cursor.begin(on: Self.stream(last: 9)) == .sequence(8))
-        // Also the first one may be missing.
-        #expect(cursor.see(Self.message(10, number: 2)) == .hole)
+        var cursor = StreamCursor(from: 5, after: (1, 2))
+        #expect(cursor.begin(on: Self.stream(last: 9), from: 7) == .sequence(3))
+        #expect(!cursor.isOther)
+        for (sequence, number) in [(3, 1), (8, 2)] as [(UInt64, UInt64)] {
+            #expect(cursor.isNext(Self.message(sequence, number: number)) == true)
+            cursor.advance(past: Self.message(sequence, number: number))
+        }
+        #expect(cursor.isNext(Self.message(9, number: 4)) == false)
+        #expect(cursor.begin(on: Self.stream(last: 9), from: 7) == .sequence(9))
+        #expect(!cursor.isOther)
+        // Also the first one may be missing, or one that was taken may come again.
+        #expect(cursor.isNext(Self.message(10, number: 2)) == false)
+        #expect(cursor.begin(on: Self.stream(last: 9), from: 7) == .sequence(9))
+        #expect(!cursor.isOther)
+        #expect(cursor.isNext(Self.message(8, number: 1)) == false)
     }
 
-    @Test func whatComesAgainIsKnown() {
-        var cursor = StreamCursor(from: .sequence(1))
-        _ = cursor.begin(on: Self.stream(last: 9))
-        cursor.advance(past: Self.message(3, number: 1))
-        #expect(cursor.see(Self.message(3, number: 1)) == .known)
-        #expect(cursor.see(Self.message(4, number: 2)) == .next)
-    }
-
-    @Test(arguments: [(last: 3, created: 2), (3, 1), (90, 2)] as [(UInt64, Int64)])
-    func anotherStreamIsReadFromTheTimeOfTheLastMessageOn(last: UInt64, created: Int64) {
-        let minute: Int64 = 60_000_000_000
-        var cursor = StreamCursor(from: .sequence(8))
-        _ = cursor.begin(on: Self.stream(last: 9))
-        cursor.advance(past: Self.message(8, number: 1, time: 10 * minute))
-        // Also when the first consumer breaks before it has delivered anything.
-        for _ in 0..<2 { #expect(cursor.begin(on: Self.stream(last: last, created: created)) == .time(8 * minute)) }
-        // Its numbers have nothing to do with those before.
-        #expect(cursor.see(Self.message(1, number: 1)) == .next)
-        cursor.advance(past: Self.message(1, number: 1, time: 9 * minute))
-        #expect(cursor.begin(on: Self.stream(last: last, created: created)) == .sequence(1))
+    /// Made anew, set back, and both.
+    @Test(arguments: [(last: 90, created: 2), (7, 1), (3, 2), (0, 1)] as [(UInt64, Int64)])
+    func anotherStreamIsReadFromATimeOn(last: UInt64, created: Int64) {
+        var cursor = StreamCursor(from: 5, after: (1, 8))
+        #expect(cursor.begin(on: Self.stream(last: last, created: created), from: 7) == .time(7))
+        #expect(cursor.isOther)
+        // Also when the first consumer breaks before it has delivered anything, and that is news once.
+        #expect(cursor.begin(on: Self.stream(last: last, created: created), from: 9) == .time(7))
+        #expect(!cursor.isOther)
+        #expect(cursor.isNext(Self.message(1, number: 1)) == true)
+        cursor.advance(past: Self.message(1, number: 1))
+        #expect(cursor.begin(on: Self.stream(last: max(1, last), created: created), from: 9) == .sequence(2))
+        #expect(!cursor.isOther)
     }
 
     @Test func anEmptiedStreamIsTheSame() {
-        var cursor = StreamCursor(from: .sequence(1))
-        _ = cursor.begin(on: Self.stream(last: 9))
-        cursor.advance(past: Self.message(9, number: 1))
-        #expect(cursor.begin(on: Self.stream(last: 9)) == .sequence(9))
+        var cursor = StreamCursor(from: 5, after: (1, 9))
+        #expect(cursor.begin(on: Self.stream(last: 9), from: 7) == .sequence(10))
+        #expect(!cursor.isOther)
     }
 }

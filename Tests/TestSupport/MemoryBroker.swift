@@ -38,6 +38,14 @@ package final class MemoryStream: Sendable {
     /// The duplicate window is over for all that there is.
     package func forgetIDs() { state.withLock { $0.ids = [:] } }
     package func removeAll() { state.withLock { $0.stored = [] } }
+    /// The stream loses all messages behind this one, as one that is restored from a copy.
+    package func setBack(to sequence: UInt64) {
+        dropConsumers()
+        state.withLock { state in
+            state.stored.removeAll { $0.sequence > sequence }
+            (state.next, state.ids) = (sequence + 1, [:])
+        }
+    }
 
     /// When messages are stored from now on, in nanoseconds since 1970.
     package func setTime(_ time: Int64) { state.withLock { $0.time = time } }
@@ -91,30 +99,22 @@ package final class MemoryStream: Sendable {
     fileprivate struct Consumer: Sendable {
         let id: Int
         let subject: String
-        let isBrief: Bool
-        /// The numbers of the messages that it is about, when these are known from the start.
-        var listed: [UInt64]?
         /// The least number of what comes next.
         var next: UInt64
         var delivered: UInt64 = 0
     }
 
-    fileprivate func consumer(of subject: String, from start: NatsStart, isBrief: Bool) -> (Consumer, left: Int) {
+    fileprivate func consumer(of subject: String, from start: NatsStart) -> Consumer {
         state.withLock { state in
             state.consumers += 1
             state.starts.append(start)
-            let matching = state.stored.filter { NatsSubject.overlap(subject, $0.message.subject) }
-            var consumer = Consumer(id: state.consumers, subject: subject, isBrief: isBrief, next: 1)
+            var consumer = Consumer(id: state.consumers, subject: subject, next: 1)
             switch start {
-            case .lastOfEach:
-                let last = Dictionary(
-                    matching.map { ($0.message.subject, $0.sequence) }, uniquingKeysWith: { $1 })
-                consumer.listed = last.values.sorted()
             case .time(let time):
                 consumer.next = state.stored.first { $0.time >= time }?.sequence ?? state.next
             case .sequence(let sequence): consumer.next = min(sequence, state.next)
             }
-            return (consumer, consumer.listed?.count ?? matching.count { $0.sequence >= consumer.next })
+            return consumer
         }
     }
 
@@ -124,8 +124,7 @@ package final class MemoryStream: Sendable {
             (
                 consumer.id > state.firstConsumer,
                 state.stored.filter { stored in
-                    stored.sequence >= consumer.next && consumer.listed?.contains(stored.sequence) != false
-                        && NatsSubject.overlap(consumer.subject, stored.message.subject)
+                    stored.sequence >= consumer.next && NatsSubject.overlap(consumer.subject, stored.message.subject)
                 }.prefix(most)
             )
         }
@@ -134,14 +133,11 @@ package final class MemoryStream: Sendable {
             consumer.delivered += 1
             consumer.next = stored.sequence + 1
             let size = stored.message.payload.count
-            func header(_ name: String) -> String? { stored.message.headers.first { $0.name == name }?.value }
             return NatsDelivery(
                 subject: stored.message.subject, sequence: stored.sequence, number: consumer.delivered,
-                time: stored.time, run: header(NatsHeader.run), first: header(NatsHeader.first),
-                last: header(NatsHeader.last),
-                host: header(NatsHeader.host), ended: header(NatsHeader.ended),
-                payload: consumer.isBrief || size > NatsDelivery.mostPayload ? [] : stored.message.payload,
-                size: consumer.isBrief ? 0 : size)
+                time: stored.time, run: stored.message.headers[NatsHeader.run],
+                host: stored.message.headers[NatsHeader.host],
+                payload: size > NatsDelivery.mostPayload ? [] : stored.message.payload, size: size)
         }
     }
 }
@@ -201,13 +197,10 @@ package final class MemoryBroker: BrokerReader {
         }
     }
     package func stream(_ name: String) throws(NatsFault) -> NatsStream { try enter(.stream) { memory.stream } }
-    package func read(
-        _ subject: String, of stream: String, from start: NatsStart, isBrief: Bool
-    ) throws(NatsFault) -> UInt64 {
+    package func read(_ subject: String, of stream: String, from start: NatsStart) throws(NatsFault) {
         try enter(.read) {
-            let (made, left) = memory.consumer(of: subject, from: start, isBrief: isBrief)
+            let made = memory.consumer(of: subject, from: start)
             consumer.withLock { $0 = made }
-            return UInt64(left)
         }
     }
     package func next() throws(NatsFault) -> [NatsDelivery] {

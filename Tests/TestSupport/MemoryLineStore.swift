@@ -25,7 +25,7 @@ package final class MemoryLineStore: LineStore {
         var commits: [(time: Timestamp, lines: Int)] = []
         var calls: [Call: Int] = [:]
         var greetings: [String] = []
-        var positions: [AgentPosition] = []
+        var positions: [MemberPosition] = []
         var tidying = 0
     }
     private let state = Mutex(State())
@@ -95,6 +95,12 @@ package final class MemoryLineStore: LineStore {
             precondition(lines.count == span.sequences.count, "a span is whole lines")
             add(lines, span.sequences, to: &state)
             return lines.count
+        case .positions(let new):
+            for position in new {
+                state.positions.removeAll { $0.member == position.member && $0.line.run == position.line.run }
+                state.positions.append(position)
+            }
+            return 0
         case .gap(let missing, let bytes):
             add([String(decoding: bytes.dropLast(), as: UTF8.self)], missing, to: &state)
             return 1
@@ -108,17 +114,6 @@ package final class MemoryLineStore: LineStore {
     private static func add(_ lines: [String], _ numbers: ClosedRange<Int>, to state: inout State) {
         guard let current = state.current else { preconditionFailure("whose lines these are was not said") }
         state.runs[current].lines += lines
-        for line in lines {
-            var line = line
-            guard let position = line.withUTF8({ AgentPosition($0) }) else { continue }
-            if let index = state.positions.firstIndex(where: {
-                $0.agent == position.agent && $0.line.run == position.line.run
-            }) {
-                state.positions[index] = position
-            } else {
-                state.positions.append(position)
-            }
-        }
         state.runs[current].last = numbers.upperBound
     }
 

@@ -264,7 +264,7 @@ class Connection:
         """What came from an agent of a fleet is of a source of that agent's."""
         if "agent" in line:
             need(line["source"].startswith(line["agent"] + "."), "has an agent that its source is not of")
-            need("origin_run" in line or not {"origin_seq", "origin_stream"} & line.keys(), "has a number of no run")
+            need("origin_run" in line or "origin_seq" not in line, "has a number of no run")
 
     def see_data(self, line):
         source, series = line["source"], line["series"]

@@ -10,8 +10,8 @@ struct Fleet: Sendable {
     private var own = WindowClosings()
     /// The brokers that carry agents' lines, and whether each is connected.
     private var brokers: [String: Bool] = [:]
-    /// The positions of agents that a journal knows and that have yet to join, by name.
-    private var positions: [String: [AgentPosition]] = [:]
+    /// The positions of agents that a journal knows and that have yet to join, and those in streams, by name.
+    private var positions: [String: [MemberPosition]] = [:]
 
     var count: Int { members.count }
 
@@ -85,8 +85,8 @@ struct Fleet: Sendable {
     }
 
     /// Sets the positions in a journal, after which agents resume that have sent nothing yet.
-    mutating func resume(_ positions: [AgentPosition]) {
-        self.positions = Dictionary(grouping: positions, by: \.agent)
+    mutating func resume(_ positions: [MemberPosition]) {
+        self.positions = Dictionary(grouping: positions, by: \.member)
         for index in members.indices {
             if let known = self.positions.removeValue(forKey: members[index].name) {
                 members[index].resume(after: known)
@@ -94,8 +94,14 @@ struct Fleet: Sendable {
         }
     }
 
-    /// The newest position of each agent, here or in the initial journal; each agent's newest run is last.
-    var knownPositions: [AgentPosition] { positions.values.flatMap(\.self) + members.compactMap(\.position) }
+    /// The newest positions of the agents that a journal knows from a stream and that have yet to join.
+    var unheard: [MemberPosition] { positions.values.compactMap(\.last).filter { $0.stored != nil } }
+
+    /// The position in the stream that a source reads.
+    subscript(stream source: String) -> MemberPosition? {
+        get { positions[source]?.last }
+        set { positions[source] = newValue.map { [$0] } }
+    }
 
     // MARK: How they are
 
@@ -140,8 +146,8 @@ struct Fleet: Sendable {
         _ lines: [Result<Line, LineFault>], from id: MemberID, by message: StreamMessage?, at moment: Moment
     ) -> [FleetMember.Item] {
         // A broker's clock is another one.
-        let heard = message.map { min($0.heard, moment.wall) } ?? moment.wall
-        if let message { self[id].hear(of: message) }
+        let heard = message.map { min($0.stored, moment.wall) } ?? moment.wall
+        if let message, !self[id].begin(message, lines) { return [] }
         if !lines.isEmpty {
             self[id].state.hear(at: heard)
             self[id].state.come(at: moment.now)
@@ -240,21 +246,21 @@ extension FeedState {
     ///
     /// - Returns: whether to notify readers of a source of this agent.
     mutating func add(
-        _ item: FleetMember.Item, of id: MemberID, stream: Int?, to batch: inout EventBatch, at moment: Moment
+        _ item: FleetMember.Item, of id: MemberID, stored: Timestamp?, to batch: inout EventBatch, at moment: Moment
     ) -> Bool {
         func own(_ body: Event.Body) -> Event {
             Event(time: moment.wall, source: source(standingFor: id, at: moment), body: body)
         }
         switch item {
         case .line(let line, let place, let clock):
-            let origin = LineOrigin(id, place, stream: stream, clock: clock)
+            let origin = LineOrigin(id, place, stored: stored, clock: clock)
             if let isNews = add(line, origin, to: &batch, at: moment) { return isNews }
             for item in fleet[id].refuse(place, of: line.source ?? "") {
-                _ = add(item, of: id, stream: stream, to: &batch, at: moment)
+                _ = add(item, of: id, stored: stored, to: &batch, at: moment)
             }
         case .lost(let run, let numbers):
-            batch.add(
-                own(.lost(Lost(run: run, numbers: numbers))), from: LineOrigin(id, LineID(run, 0), stream: stream))
+            let origin = LineOrigin(id, LineID(run, 0), through: numbers.upperBound, stored: stored)
+            batch.add(own(.lost(Lost(run: run, numbers: numbers))), from: origin)
         case .report(let body): batch.add(own(body), from: LineOrigin(id))
         case .kept, .windows, .stats, .breach: break
         }
@@ -309,14 +315,12 @@ extension FeedState {
     ///
     /// - Parameter isMissed: whether it is newer than all numbered lines of the agent that came.
     /// - Returns: whether readers are to get it.
-    mutating func keep(
-        _ line: Line, _ place: LineID, isMissed: Bool, of id: MemberID, stream: Int?, at moment: Moment
-    ) -> Bool {
+    mutating func keep(_ line: Line, _ place: LineID, isMissed: Bool, of id: MemberID, at moment: Moment) -> Bool {
         guard let own = line.source.flatMap({ source(named: $0, of: id) }), !tables.sources.isRetired(own) else {
             return false
         }
         var batch = EventBatch()
-        _ = add(line, LineOrigin(id, place, stream: stream), to: &batch, at: moment)
+        _ = add(line, LineOrigin(id, place), to: &batch, at: moment)
         return keep(line, batch, isMissed: isMissed, at: moment)
     }
 

@@ -25,7 +25,7 @@ package struct FleetMember: Sendable {
 
     /// The kinds of faults in a line; each kind is reported once.
     enum Refusal: Hashable {
-        case unreadable, newer, fleet, name, series, ownName, sources, value, number, taken
+        case unreadable, newer, fleet, name, series, ownName, sources, value, number, taken, conflict
         /// It has too many series; too many endpoints.
         case windows, endpoints
     }
@@ -44,7 +44,11 @@ package struct FleetMember: Sendable {
     /// The agent's state.
     package var state = MemberState()
     /// The stream message that carried its newest lines; nil if none did.
-    private var message: Int?
+    private var message: StreamMessage?
+    /// When the newest message was stored, of all that were taken.
+    private var newestStored: Timestamp?
+    /// The hosts of its run, and of the run before that in the order of arrival.
+    private var hosts = (current: "", earlier: "")
     /// The run of its lines: from its `hello`, or from the stream message.
     private var run: String?
     /// The number below which kept lines may come: the first of the connection's numbered lines; 0 once those come.
@@ -82,7 +86,7 @@ package struct FleetMember: Sendable {
     ///   - width: the width of a window here.
     ///   - mostSources: the most sources that it may have.
     ///   - positions: its positions so far, the newest run last.
-    package init(_ name: String, width: Duration, mostSources: Int = 100, after positions: [AgentPosition] = []) {
+    package init(_ name: String, width: Duration, mostSources: Int = 100, after positions: [MemberPosition] = []) {
         self.name = name
         tail = LineEncoder.tail(agent: name)
         self.mostSources = mostSources
@@ -99,18 +103,21 @@ package struct FleetMember: Sendable {
     }
 
     /// Sets the positions received earlier, as long as nothing has arrived from it here.
-    mutating func resume(after positions: [AgentPosition]) {
-        guard run == nil, let newest = positions.last else { return }
+    mutating func resume(after positions: [MemberPosition]) {
+        guard run == nil, !positions.isEmpty else { return }
         marks = RunMarks(positions.map(\.line))
-        position = newest
+        newestStored = positions.compactMap(\.stored).max()
         firstRun = ""
     }
 
     /// The line after which to resume; nil to start with whatever exists.
     package var place: LineID? { marks.places.last }
 
-    /// The newest line received of its newest run, which may be a window, and its stream message; nil before the first.
-    private(set) var position: AgentPosition?
+    /// The position in its current run; nil before the first line.
+    var position: MemberPosition? {
+        guard let run, let sequence = marks[run] else { return nil }
+        return MemberPosition(name, LineID(run, sequence), stored: message?.stored)
+    }
 
     /// The name of the source that stands for the agent.
     var ownName: String { "\(name).\(EventStore.ownName)" }
@@ -197,7 +204,7 @@ package struct FleetMember: Sendable {
             complain(.fleet, "is a fleet itself, and no member of one: attach to it alone", into: &items)
             return items.append(.breach("it is a fleet itself"))
         }
-        hear(of: new.run)
+        hear(of: new.run, on: new.host.name)
         // One that resumes is asked for all kept lines up to where it resumes, also for those that the agent's log has.
         (keptEnd, lastKept, replayEnd) = (
             max(new.firstSeq, marks[new.run]?.addingSaturated(1) ?? 0), 0, new.nextSeq - 1
@@ -230,35 +237,40 @@ package struct FleetMember: Sendable {
         items.append(.kept(kept.line, earlier ?? LineID(run, sequence), isMissed: isMissed))
     }
 
-    /// Starts the run of this message, which the lines that follow belong to, even without a `hello`.
-    mutating func hear(of message: StreamMessage) {
-        self.message = message.sequence
+    /// Starts the run of this message, which its lines belong to, even without a `hello`.
+    ///
+    /// - Returns: false for a repeat: its run is no longer known, and a later message was taken.
+    mutating func begin(_ message: StreamMessage, _ lines: [Result<Line, LineFault>]) -> Bool {
+        if message.isReread, marks[message.run] == nil, let newestStored, message.stored < newestStored {
+            repeated += lines.count { (try? $0.get().seq) != nil }
+            return false
+        }
+        self.message = message
+        newestStored = max(newestStored ?? message.stored, message.stored)
         if state.link == .unfit { state.link = .none }
-        hear(of: message.run)
+        hear(of: message.run, on: message.host)
+        return true
     }
 
-    mutating func hear(of run: String) {
+    private mutating func hear(of run: String, on host: String?) {
         guard self.run != run else { return }
         self.run = run
+        hosts = (host ?? "", hosts.current)
         if firstRun == nil { firstRun = run }
-        // Lines missing from the first run heard from are from before our time.
-        if run != firstRun, marks[run] == nil { marks.advance(to: LineID(run, 0)) }
-    }
-
-    /// Sets its last line, when the agent has been silent for longer than anyone looks back.
-    package mutating func recall(_ place: LineID) {
-        guard place.sequence < .max else { return }
-        marks.advance(to: place)
-        if firstRun == nil { firstRun = place.run }
+        // Lines missing from the first run heard from are from before our time. In a stream, more than eight runs may
+        // alternate: one that is back was forgotten, and its earlier lines may have been received.
+        guard run != firstRun, marks[run] == nil, message == nil || !marks.isFull else { return }
+        marks.advance(to: LineID(run, 0))
     }
 
     private mutating func accept(_ line: Line, _ place: LineID, _ wall: Timestamp, into items: inout [Item]) {
         let mark = marks[place.run] ?? place.sequence - 1
-        if let newest = marks.places.last, newest.run != place.run, marks[place.run] != nil { state.contest(at: wall) }
+        if let newest = marks.places.last, newest.run != place.run, marks[place.run] != nil {
+            contest(wall, into: &items)
+        }
         if place.sequence > mark + 1 { lose(mark + 1...place.sequence - 1, of: place.run, into: &items) }
         marks.advance(to: place)
         (keptEnd, knowsKept) = (0, true)
-        position = AgentPosition(name, place, stream: message)
         let isData = if case .data = line.body { true } else { false }
         clock.hear(line.time, isData: isData, wall: wall)
         switch line.body {
@@ -276,6 +288,16 @@ package struct FleetMember: Sendable {
         if case .restart(let restart) = line.body { notice(restart, into: &items) }
         flushMissing(into: &items)
         items.append(.line(line, place, clock: clock.time))
+    }
+
+    /// Records that two agents share this name, because lines of an earlier run have come.
+    private mutating func contest(_ wall: Timestamp, into items: inout [Item]) {
+        state.contest(at: wall)
+        guard message != nil else { return }
+        let (one, other) = (Self.shown(hosts.earlier), Self.shown(hosts.current))
+        complain(
+            .conflict, "is the name of two agents, on the hosts \(one) and \(other): give one another --agent-name",
+            into: &items)
     }
 
     /// Passes on its sources with valid names, up to the limit.
@@ -375,26 +397,28 @@ package struct FleetMember: Sendable {
         return nil
     }
 
+    private static func shown(_ text: String) -> String { "\"\(Sanitizer.visible(text, limit: 64))\"" }
+
     /// The fault in a line that no agent would send; nil when there is none.
     private func fault(in line: Line) -> (Refusal, message: String)? {
-        func shown(_ text: String) -> String { "\"\(Sanitizer.visible(text, limit: 64))\"" }
         switch line.body {
         case .lost, .peer: return (.fleet, "sends what only a fleet says")
         case .latency where line.hasNoTime: return (.value, "says that an answer took a time that is none")
         default: break
         }
         guard let source = line.source, NameRule.isValid(source) else {
-            return (.name, "names a source as no source is called: \(shown(line.source ?? ""))")
+            return (.name, "names a source as no source is called: \(Self.shown(line.source ?? ""))")
         }
         if case .data(let data) = line.body {
             guard NameRule.isValid(line.type) else {
-                return (.name, "has lines of a type as no type is called: \(shown(line.type))")
+                return (.name, "has lines of a type as no type is called: \(Self.shown(line.type))")
             }
             guard source != EventStore.ownName else {
                 return (.ownName, "sends data in the name of the agent itself")
             }
             guard SeriesName(data.series, of: source) != nil else {
-                return (.series, "sends a series that is not of its source \(shown(source)): \(shown(data.series))")
+                let (one, other) = (Self.shown(source), Self.shown(data.series))
+                return (.series, "sends a series that is not of its source \(one): \(other)")
             }
         }
         return nil

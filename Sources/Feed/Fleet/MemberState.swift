@@ -123,21 +123,18 @@ package struct MemberState: Sendable {
         }
     }
 
-    /// Sets what is known of the agent from elsewhere than its lines, such as the last message that a broker has of it.
+    /// Sets what is known of the agent, from its `hello` or a journal.
     ///
-    /// - Parameters:
-    ///   - interval: the width of its windows; nil if not given.
-    ///   - hasEnded: whether it has sent `bye`.
+    /// - Parameter interval: the width of its windows; nil if not given.
     package mutating func identify(
-        run: String, host: AgentIdentity.Host, app: Line.App = Line.App(), interval: Duration? = nil,
-        hasEnded: Bool = false
+        run: String, host: AgentIdentity.Host = .init(), app: Line.App = Line.App(), interval: Duration? = nil
     ) {
         func cut(_ text: String) -> String { LineEncoder.cut(text, at: Self.longestText) }
         self.run = run
         self.host = host.cut(at: Self.longestText)
         self.app = Line.App(name: app.name.map(cut), version: app.version.map(cut), started: app.started)
         if let interval { self.interval = min(max(interval, .seconds(1)), .seconds(3_600)) }
-        self.hasEnded = hasEnded
+        hasEnded = false
     }
 
     /// Records a line from a run already superseded: two agents share this name.

@@ -1,18 +1,16 @@
 /// The last sequence number received in each of an agent's latest runs, by which repeated lines are recognised.
 package struct RunMarks: Sendable, Equatable {
-    // Bound: known runs of an agent of a fleet | 8, and those from a journal | oldest forgotten
+    // Bound: known runs of an agent of a fleet | 8 | oldest forgotten
     /// The number of runs remembered.
     package static let most = 8
 
     /// The run with the newest line is last.
     package private(set) var places: [LineID] = []
-    /// Runs from a journal always stay: a stream that is read again from its start has older runs before these.
-    private let kept: Set<String>
 
-    package init(_ places: [LineID] = []) {
-        self.places = places.suffix(Self.most)
-        kept = Set(self.places.map(\.run))
-    }
+    package init(_ places: [LineID] = []) { self.places = places.suffix(Self.most) }
+
+    /// Whether an unknown run may be one that was forgotten.
+    package var isFull: Bool { places.count == Self.most }
 
     /// The sequence number of the last line received of a run; nil for an unknown run.
     package subscript(run: String) -> Int? { places.last { $0.run == run }?.sequence }
@@ -20,10 +18,7 @@ package struct RunMarks: Sendable, Equatable {
     /// Records a line, which may start a run, or may be a repeated one.
     package mutating func advance(to place: LineID) {
         guard let index = places.lastIndex(where: { $0.run == place.run }) else {
-            if places.count == kept.count + Self.most, let oldest = places.firstIndex(where: { !kept.contains($0.run) })
-            {
-                places.remove(at: oldest)
-            }
+            if isFull { places.removeFirst() }
             return places.append(place)
         }
         places[index].sequence = max(places[index].sequence, place.sequence)

@@ -27,10 +27,12 @@ package struct MemberID: Sendable, Hashable {
 /// The origin of an event in a fleet: the agent and its line, for the last keys of its line here.
 package struct LineOrigin: Sendable, Equatable {
     package var member: MemberID
-    /// The agent's line; nil for the hub's own lines about the agent.
+    /// The agent's line; nil for the hub's own lines about the agent. One about several lines has the number 0.
     package var line: LineID?
-    /// The number of the stream message that carried it; nil if none did.
-    package var stream: Int?
+    /// The last of these lines, if it is about several.
+    package var last: Int?
+    /// When the message that carried it was stored in a stream; nil if none did.
+    package var stored: Timestamp?
     /// The agent's time as of this line; nil if the line says nothing about it.
     package var clock: Timestamp?
     /// The `type` of a data line, if it differs from its source's.
@@ -39,51 +41,40 @@ package struct LineOrigin: Sendable, Equatable {
     package var since: Timestamp?
 
     package init(
-        _ member: MemberID, _ line: LineID? = nil, stream: Int? = nil, clock: Timestamp? = nil, type: String? = nil
+        _ member: MemberID, _ line: LineID? = nil, through last: Int? = nil, stored: Timestamp? = nil,
+        clock: Timestamp? = nil
     ) {
-        (self.member, self.line, self.stream, self.clock, self.type) = (member, line, stream, clock, type)
+        (self.member, self.line, self.last, self.stored, self.clock) = (member, line, last, stored, clock)
     }
 }
 
-/// The message of a stream that carried lines of an agent.
+/// The message of a stream that carried lines of a member.
 package struct StreamMessage: Sendable, Equatable {
     /// The run of these lines.
     package var run: String
-    /// The message's number in the stream.
-    package var sequence: Int
-    /// The time when the stream received it.
-    package var heard: Timestamp
+    /// The host that published it, if it says so; any text.
+    package var host: String?
+    /// The time when the stream stored it.
+    package var stored: Timestamp
+    /// Whether it may have been read before, perhaps from another stream.
+    package var isReread: Bool
 
-    package init(run: String, sequence: Int, heard: Timestamp) {
-        (self.run, self.sequence, self.heard) = (run, sequence, heard)
+    package init(run: String, host: String? = nil, stored: Timestamp, isReread: Bool = false) {
+        (self.run, self.host, self.stored, self.isReread) = (run, host, stored, isReread)
     }
 }
 
-/// The position of a fleet's agent: its last line received, and that line's position in a stream.
-package struct AgentPosition: Sendable, Hashable {
-    package var agent: String
+/// The newest line of a member's run that was received, or is known to be missing. A journal keeps it.
+///
+/// The position in a NATS stream has the same form: the member is the name of the source, the run the time when the
+/// stream was created, and the number that of the newest message.
+package struct MemberPosition: Sendable, Hashable {
+    package var member: String
     package var line: LineID
-    /// The number of the stream message that carried it; nil if none did.
-    package var stream: Int?
+    /// When the message that carried it was stored in a stream; nil if none did.
+    package var stored: Timestamp?
 
-    package init(_ agent: String, _ line: LineID, stream: Int? = nil) {
-        (self.agent, self.line, self.stream) = (agent, line, stream)
-    }
-}
-
-extension AgentPosition {
-    /// Reads the origin that a line of a hub states; nil for any other line. A `lost` line has the last line that it
-    /// names.
-    package init?(_ line: UnsafeBufferPointer<UInt8>) {
-        let found = try? LineMembers.with(line: line) { members throws(LineFault) -> AgentPosition? in
-            guard let agent = try members.stringIfAny(.agent), let run = try members.stringIfAny(.originRun),
-                AgentName.isValid(agent), RunName.isValid(run)
-            else { return nil }
-            let isLost = try members.stringIfAny(.type) == "lost"
-            guard let sequence = try members.intIfAny(isLost ? .to : .originSeq, from: 1) else { return nil }
-            return AgentPosition(agent, LineID(run, sequence), stream: try members.intIfAny(.originStream, from: 1))
-        }
-        guard let position = found?.value else { return nil }
-        self = position
+    package init(_ member: String, _ line: LineID, stored: Timestamp? = nil) {
+        (self.member, self.line, self.stored) = (member, line, stored)
     }
 }

@@ -24,6 +24,8 @@ package actor EventStore {
     private var isFleet: Bool
     /// Inputs that wait for a journal's positions of agents; nil once it has given them, or without one.
     private var awaiting: [Wakeup]?
+    /// The reader that keeps the agents' positions in a journal.
+    private var positionsReader: ReaderID?
     private var journalOutage = Outage<Failure.Code>()
     /// By source that carries agents: the callback for forgotten ones.
     private var farewells: [SourceID: @Sendable (String) -> Void] = [:]
@@ -443,15 +445,17 @@ package actor EventStore {
     ///   - start: the first line that it gets.
     ///   - keptAfter: the reader first gets the kept lines above this number; nil for none.
     ///   - holdsInputs: whether it is a lossless output, for which inputs wait while it is far behind.
+    ///   - takesPositions: whether it is the journal, which uses `takePositions`.
     ///   - call: for a reader that uses `dequeue`: called on the loop, once, when there is more after `dequeue` returned nil.
     ///     It may call `dequeue` directly. Nil for a reader that uses `next`.
     package func open(
         _ name: String?, from start: ReaderStart = .oldest, keptAfter: Int? = nil, holdsInputs: Bool = false,
-        call: (@Sendable () -> Void)? = nil
+        takesPositions: Bool = false, call: (@Sendable () -> Void)? = nil
     ) -> (ReaderID, greeting: [UInt8]) {
         let reader = StoreReader(name: name, on: loop, call: call)
         let id = readers.add(reader)
         if holdsInputs { readers.setHolding(true, reader) }
+        if takesPositions { (positionsReader, state.positions) = (id, PositionQueue()) }
         state.counts.readers = readers.count
         if !state.hasBegun { reader.owedGreeting = .run }
         // Before the feed's run is known, all its lines are still to come.
@@ -557,6 +561,7 @@ package actor EventStore {
     /// Closes a reader; nothing waits for it any more.
     package func close(_ id: ReaderID) {
         readers.remove(id)
+        if id == positionsReader { (positionsReader, state.positions) = (nil, nil) }
         state.counts.readers = readers.count
         readers.resumeInputs(state.log)
     }
@@ -851,7 +856,7 @@ package actor EventStore {
     // MARK: Agents whose feeds are sources
 
     /// Sets the positions in a journal, after which agents resume that have sent nothing yet.
-    package func resume(_ positions: [AgentPosition]) {
+    package func resume(_ positions: [MemberPosition]) {
         state.fleet.resume(positions)
         for wakeup in awaiting ?? [] { wakeup.signal() }
         awaiting = nil
@@ -889,8 +894,37 @@ package actor EventStore {
         sayOfItself(.error(failure), about: Self.positions)
     }
 
-    /// The newest position of each agent, here or in the initial journal; each agent's newest run is last.
-    package var knownPositions: [AgentPosition] { state.fleet.knownPositions }
+    /// Returns the positions of agents that belong to the lines which the journal has dequeued, for the same commit.
+    package func takePositions() -> [MemberPosition] {
+        positionsReader.flatMap { readers[$0] }.flatMap { state.positions?.take(through: $0.cursor - 1) } ?? []
+    }
+
+    /// The newest message that was taken of the stream that a source reads: see `MemberPosition`.
+    package func position(inStreamOf source: String) -> LineID? { state.fleet[stream: source]?.line }
+
+    /// Sets that position: all lines of the message are published.
+    package func setPosition(_ message: LineID, inStreamOf source: String) {
+        let position = MemberPosition(source, message)
+        state.fleet[stream: source] = position
+        state.record(position)
+    }
+
+    /// Lists the agents that the journal heard by streams within the last day, as silent until they are heard.
+    ///
+    /// - Parameter source: a source that reads a stream.
+    package func listUnheard(by source: SourceID) {
+        let moment = moment
+        for position in state.fleet.unheard {
+            guard let heard = position.stored, moment.wall - heard < MemberState.lifetime,
+                let id = try? member(position.member, by: source).get()
+            else { continue }
+            // Which source will carry it is unknown.
+            (state.fleet[id].way, state.fleet[id].subject) = (nil, nil)
+            state.fleet[id].state.identify(run: position.line.run)
+            state.fleet[id].state.hear(at: heard)
+            state.fleet[id].state.come(at: moment.now.advanced(by: min(heard - moment.wall, .zero)))
+        }
+    }
 
     /// Returns the agent of a fleet with this name, added if needed. The result is valid until the agent is forgotten:
     /// an input of unconfigured agents must look it up again for each message.
@@ -934,23 +968,6 @@ package actor EventStore {
         state.fleet[id].state.link = link
     }
 
-    /// Records an agent's state from another origin than its lines: from the last message that a broker has of it.
-    ///
-    /// - Parameters:
-    ///   - last: the sequence number of its last line; nil if not given.
-    ///   - hasEnded: whether that message contains its `bye`.
-    ///   - heard: the time when the broker received that message.
-    package func meet(
-        _ id: MemberID, run: String, last: Int? = nil, host: AgentIdentity.Host, hasEnded: Bool = false,
-        heard: Timestamp
-    ) {
-        let moment = moment
-        if let last { state.fleet[id].recall(LineID(run, last)) }
-        state.fleet[id].state.identify(run: run, host: host, hasEnded: hasEnded)
-        state.fleet[id].state.hear(at: heard)
-        state.fleet[id].state.come(at: moment.now.advanced(by: min(heard - moment.wall, .zero)))
-    }
-
     /// Processes lines of an agent, in their order, however they arrived: reports faults, skips repeated lines, and
     /// names missing ones.
     ///
@@ -966,7 +983,6 @@ package actor EventStore {
             isFleet = true
             greetAll()
         }
-        let stream = message?.sequence
         let items = state.fleet.process(lines, from: id, by: message, at: moment)
         var batch = EventBatch()
         var hasKept = false
@@ -976,7 +992,7 @@ package actor EventStore {
             case .kept(let line, let place, let isMissed):
                 await publish(batch, waitingUntil: nil)
                 batch = EventBatch()
-                if state.keep(line, place, isMissed: isMissed, of: id, stream: stream, at: moment) { hasKept = true }
+                if state.keep(line, place, isMissed: isMissed, of: id, at: moment) { hasKept = true }
             case .windows(let kept):
                 if keep(kept, of: id, at: moment) { hasKept = true }
             case .stats(let stats):
@@ -988,10 +1004,12 @@ package actor EventStore {
                 await publish(batch, waitingUntil: nil)
                 return reason
             default:
-                if state.add(item, of: id, stream: stream, to: &batch, at: moment) { greetSoon(for: id) }
+                if state.add(item, of: id, stored: message?.stored, to: &batch, at: moment) { greetSoon(for: id) }
             }
         }
         await publish(batch, waitingUntil: nil)
+        // It may be behind the last line: nothing is published of windows.
+        if let position = state.fleet[id].position { state.record(position) }
         return nil
     }
 

@@ -10,6 +10,8 @@ package struct FeedState: ~Copyable, Sendable {
     private let mostData: Int
     /// The agents whose feeds are sources.
     var fleet = Fleet()
+    /// The positions that belong to lines of the log; nil while no journal takes them.
+    var positions: PositionQueue?
     /// The agent whose events are being published; −1 for our own.
     private var currentMember: Int32 = -1
     /// Since when the series has the word of that event, as its line says; nil for our own.
@@ -187,6 +189,7 @@ package struct FeedState: ~Copyable, Sendable {
                     }
                 }
                 if isObserved, record.other < 0 { observe(record, bytes, moment) }
+                if isForeign { recordPosition(of: batch.origins[next - 1]) }
                 if tables.log.totalCost >= end { break }
             }
         }
@@ -1033,9 +1036,21 @@ package struct FeedState: ~Copyable, Sendable {
         encoder.setTail(
             origin.line.map {
                 LineEncoder.tail(
-                    agent: fleet[origin.member].name, $0, stream: origin.stream,
-                    time: tables.isFuture(time, moment.wall) ? time : nil)
+                    agent: fleet[origin.member].name, $0, time: tables.isFuture(time, moment.wall) ? time : nil)
             } ?? fleet.tail(of: member))
+    }
+
+    /// Has a journal keep the position of an agent's line that was published.
+    private mutating func recordPosition(of origin: LineOrigin) {
+        guard positions != nil, let line = origin.line else { return }
+        let place = LineID(line.run, origin.last ?? line.sequence)
+        record(MemberPosition(fleet[origin.member].name, place, stored: origin.stored))
+    }
+
+    /// Has a journal keep a position with the lines so far.
+    mutating func record(_ position: MemberPosition) {
+        let (first, next) = (tables.log.firstSequence, tables.log.nextSequence)
+        positions?.add(position, through: next - 1, logFrom: first)
     }
 
     /// What comes now is our own again.

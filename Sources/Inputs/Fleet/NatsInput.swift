@@ -16,7 +16,7 @@ package actor NatsInput: Input {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var isConnected = false
-    /// Nil until the stream has been searched for known agents.
+    /// Nil before the first connection.
     private var cursor: StreamCursor?
     private var backoff: Backoff
     private var outage = Outage<Failure.Code>()
@@ -28,12 +28,6 @@ package actor NatsInput: Input {
 
     /// The most lines passed to the store in one call: the agent decides how much work a line is.
     private static let linesAtOnce = 16
-    /// The most subjects whose last message is read, give or take a few: not all of them need to be agents.
-    private let mostFound: Int
-    /// The most late answers in a row while the last messages are read.
-    private static let mostSilences = 3
-    /// The most known positions that are looked for in the stream: mostly the first one is there, or none is.
-    private static let mostLookedAt = 8
     /// The most topics that are reported about agents.
     private static let mostTold = 1_000
     /// The least time between two requests while the answers are empty.
@@ -43,11 +37,9 @@ package actor NatsInput: Input {
     ///   - broker: used only on `worker`, which a stopped server may block.
     package init(
         _ source: NatsSource, from broker: any BrokerReader, store: EventStore, polls: PollRequests, on loop: EventLoop,
-        worker: any Worker, mostFound: Int = 20_000,
-        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+        worker: any Worker, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source
-        self.mostFound = mostFound
         self.broker = broker
         self.store = store
         self.polls = polls
@@ -106,121 +98,50 @@ package actor NatsInput: Input {
         isConnected = true
         let stream = try await ask { broker throws(NatsFault) in try broker.stream(streamName) }
         if let reason = stream.refusal(of: subject, in: streamName) { throw NatsFault(.absent, reason) }
-        var cursor: StreamCursor
-        if let known = self.cursor { cursor = known } else { cursor = try await lookThrough(stream, id) }
-        let start = cursor.begin(on: stream)
-        self.cursor = cursor
-        _ = try await ask { broker throws(NatsFault) in
-            try broker.read(subject, of: streamName, from: start, isBrief: false)
+        let from = await historyStart
+        if cursor == nil {
+            cursor = StreamCursor(from: from, after: await position)
+            await store.listUnheard(by: id)
         }
+        guard let start = cursor?.begin(on: stream, from: from) else { return }
+        if cursor?.isOther == true {
+            await say("stream \(streamName) was made anew or set back: it is read from a --history ago on", id)
+        }
+        try await ask { broker throws(NatsFault) in try broker.read(subject, of: streamName, from: start) }
         // At once, because the first message may take long to come; after a failure, not before something was read.
         if outage.since == nil { await recordReading(id) }
     }
 
-    /// Reads the last message of each agent, to learn which agents there are and where unread messages begin.
-    private func lookThrough(_ now: NatsStream, _ id: SourceID) async throws -> StreamCursor {
-        let (stream, subject) = (source.stream, source.subject)
-        let said = try await ask { broker throws(NatsFault) in
-            try broker.read(subject, of: stream, from: .lastOfEach, isBrief: true)
+    /// When a history ago was, in nanoseconds since 1970.
+    private var historyStart: Int64 {
+        get async {
+            let start = store.wallTime - (await store.limits.history)
+            return start.microseconds.multipliedReportingOverflow(by: 1_000).partialValue
         }
-        var found: [NatsDelivery] = []
-        while found.count < said {
-            let messages = try await nextLate()
-            for message in messages {
-                guard message.number == UInt64(found.count) + 1 else { throw Self.hole }
-                found.append(message)
-            }
-            // There may be fewer than announced, but not none; newer messages are not waited for.
-            if found.isEmpty { throw Self.nothing }
-            if messages.isEmpty || messages.contains(where: { $0.sequence > now.last })
-                || found.count > mostFound
-            {
-                break
-            }
-            try await loop.sleep(for: .zero)
-        }
-        let history = await store.numbers.history
-        let from = (store.wallTime - history).microseconds.multipliedReportingOverflow(by: 1_000).partialValue
-        let last = found.map { (String(NatsSubject.agent(of: $0.subject)), $0.sequence) }
-        let positions = StreamPositions(
-            await store.knownPositions, last: Dictionary(last, uniquingKeysWith: max))
-        let taken = try await find(positions.newest)
-        for (index, message) in found.enumerated() {
-            let isOld =
-                if positions.newest.isEmpty { message.time < from } else {
-                    taken.map { message.sequence < $0 } ?? false
-                }
-            if isOld { await recall(message, id) }
-            // Lets other tasks on the loop run.
-            if index % 32 == 31 { try await loop.sleep(for: .zero) }
-        }
-        if positions.newest.isEmpty { return StreamCursor(from: .time(from)) }
-        // A stream that has our agents but not their lines is another one, of which nothing has been read.
-        guard let taken else { return StreamCursor(from: .sequence(1)) }
-        let behind = positions.behind(taken)
-        let oldest = try await find(behind) ?? behind.dropFirst(Self.mostLookedAt).first?.number
-        return StreamCursor(
-            from: .sequence(oldest ?? taken), passing: taken,
-            behind: Dictionary(behind.map { ($0.position.agent, $0.number) }, uniquingKeysWith: max))
     }
 
-    /// Returns the number of the first of these messages that the stream still has with its position's line in it; nil
-    /// when none of the tried ones is there.
-    private func find(
-        _ positions: [(position: AgentPosition, number: UInt64)]
-    ) async throws -> UInt64? {
-        let (stream, subject) = (source.stream, source.subject)
-        for (position, number) in positions.prefix(Self.mostLookedAt) {
-            let left = try await ask { broker throws(NatsFault) in
-                try broker.read(subject, of: stream, from: .sequence(number), isBrief: true)
-            }
-            guard left > 0 else { continue }
-            guard let message = try await nextLate().first else { throw Self.nothing }
-            guard message.number == 1 else { throw Self.hole }
-            if message.sequence == number, StreamPositions.isMessage(message, of: position) { return number }
+    /// The newest message that an earlier input or process has taken.
+    private var position: (created: Int64, sequence: UInt64)? {
+        get async {
+            guard let line = await store.position(inStreamOf: name), let created = Int64(line.run) else { return nil }
+            return (created, UInt64(clamping: line.sequence))
         }
-        return nil
-    }
-
-    /// Waits for the next messages that the stream announced, however late; returns none when they do not come.
-    private func nextLate() async throws -> [NatsDelivery] {
-        for _ in 0..<Self.mostSilences {
-            let messages = try await ask { broker throws(NatsFault) in try broker.next() }
-            if !messages.isEmpty { return messages }
-            try await loop.sleep(for: Self.pause)
-        }
-        return []
-    }
-
-    /// Registers an agent by its last message; no lines of it are read.
-    private func recall(_ message: NatsDelivery, _ id: SourceID) async {
-        guard let member = await member(of: message, id), let run = message.run, RunName.isValid(run) else { return }
-        let last = message.last.flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
-        let host = AgentIdentity.Host(name: message.host ?? "")
-        await store.meet(
-            member, run: run, last: last, host: host, hasEnded: message.ended != nil,
-            heard: Self.time(of: message))
     }
 
     // MARK: Messages
 
     private static let hole = NatsFault(.silent, "messages have been lost on the way")
-    private static let setBack = NatsFault(.silent, "the stream was set back to what it had before")
-    private static let nothing = NatsFault(.silent, "the stream says that it has messages, and sends none")
 
     /// Reads messages until a fault.
     private func readOn(_ id: SourceID) async throws {
         while true {
             let messages = try await ask { broker throws(NatsFault) in try broker.next() }
             for message in messages {
-                switch cursor?.see(message) {
-                case .next?:
-                    try await handle(message, id)
-                    cursor?.advance(past: message)
-                case .known?: break
-                case .other?: throw Self.setBack
-                case .hole?, nil: throw Self.hole
-                }
+                guard cursor?.isNext(message) == true else { throw Self.hole }
+                try await handle(message, id)
+                cursor?.advance(past: message)
+                let position = LineID("\(cursor?.created ?? 0)", Int(clamping: message.sequence))
+                await store.setPosition(position, inStreamOf: name)
             }
             await recover(id)
             // Keeps us from asking a server again at once that answers at once that there is nothing.
@@ -276,7 +197,8 @@ package actor NatsInput: Input {
         }
         if await store.member(member).state.refusedRun == run { return }
         let origin = StreamMessage(
-            run: run, sequence: Int(clamping: message.sequence), heard: Self.time(of: message))
+            run: run, host: message.host, stored: Timestamp(microseconds: message.time / 1_000),
+            isReread: cursor?.mayBeRepeated(message) ?? false)
         var lines = LineSplitter(limit: LineEncoder.longestLine)
         lines.push(message.payload[...])
         var rest: LineSplitter.Item? = lines.next() ?? lines.finish()
@@ -296,10 +218,6 @@ package actor NatsInput: Input {
             try await loop.sleep(for: .zero)
             slice.restart()
         }
-    }
-
-    private static func time(of message: NatsDelivery) -> Timestamp {
-        Timestamp(microseconds: message.time / 1_000)
     }
 
     private static func line(_ item: LineSplitter.Item) -> Result<Line, LineFault> {

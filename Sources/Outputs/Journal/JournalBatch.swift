@@ -56,6 +56,11 @@ struct JournalBatch {
         }
     }
 
+    /// Adds the positions that belong to the lines so far.
+    mutating func add(_ positions: [MemberPosition]) {
+        if !positions.isEmpty { pieces.append(.positions(positions)) }
+    }
+
     /// - Parameter line: the `bye` of a run.
     mutating func addEnd(_ line: [UInt8]) { pieces.append(.end(line)) }
 }

@@ -123,7 +123,9 @@ package actor JournalOutput {
     }
 
     private func keepAll() async throws {
-        let (reader, greeting) = await store.open("journal:\(path)", holdsInputs: true) { [more] in more.signal() }
+        let (reader, greeting) = await store.open("journal:\(path)", holdsInputs: true, takesPositions: true) {
+            [more] in more.signal()
+        }
         if !greeting.isEmpty { batch.add(.greeting(greeting)) }
         // From here on, progress is what is durable.
         await store.acknowledge(store.progress(of: reader), of: reader, first: nil)
@@ -171,7 +173,7 @@ package actor JournalOutput {
     }
 
     /// Tells the store the positions of agents, once: agents are read as soon as these are known, or given up.
-    private func resume(_ positions: [AgentPosition]) {
+    private func resume(_ positions: [MemberPosition]) {
         guard !hasResumed else { return }
         hasResumed = true
         store.assumeIsolated { $0.resume(positions) }
@@ -211,6 +213,8 @@ package actor JournalOutput {
             batch.addEnd(line)
         }
         position = store.assumeIsolated { $0.progress(of: reader) }
+        // Not alone, but with the next lines.
+        if !batch.isEmpty { batch.add(store.assumeIsolated { $0.takePositions() }) }
     }
 
     /// Starts the next batch with new `stats` if the place of a value has become known: the line about it may be older

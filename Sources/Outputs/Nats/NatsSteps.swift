@@ -307,17 +307,17 @@ struct NatsSteps {
     private func message(of piece: NatsBatch.Piece) -> NatsMessage {
         var message = NatsMessage(subject: NatsSubject.of(name), stream: settings.stream)
         message.payload = piece.bytes
-        message.headers = [.init(NatsHeader.run, stored.run)]
+        message.headers[NatsHeader.run] = stored.run
         if let numbers = piece.numbers {
             if idOwner != .anybody {
                 message.id = "\(stored.run)-\(numbers.lowerBound)-\(numbers.upperBound)"
             }
-            message.headers.append(.init(NatsHeader.first, "\(numbers.lowerBound)"))
-            message.headers.append(.init(NatsHeader.last, "\(numbers.upperBound)"))
+            message.headers[NatsHeader.first] = "\(numbers.lowerBound)"
+            message.headers[NatsHeader.last] = "\(numbers.upperBound)"
         }
-        message.headers.append(.init(NatsHeader.host, host))
+        message.headers[NatsHeader.host] = host
         // The `bye` is in the last message.
-        if case .ended = stage, pieces.count == 1 { message.headers.append(.init(NatsHeader.ended, "yes")) }
+        if case .ended = stage, pieces.count == 1 { message.headers[NatsHeader.ended] = "yes" }
         return message
     }
 

@@ -177,6 +177,7 @@ final class SimulatedJournal: @unchecked Sendable {  // touched on one loop only
                 }
             }
             if cutter.rest > 0 || next != span.sequences.upperBound + 1 { accuse("gets half a span") }
+        case .positions: accuse("gets positions of members, of which there are none")
         case .gap(let missing, _):
             add(missing, at: time)
             if !runs.isEmpty { addGap(missing, at: time) }

@@ -157,10 +157,10 @@ import Testing
 
     /// A stream has lines of an hour ago, and of before a restart of the fleet.
     @Test func whatHasLainSomewhereTellsOfTheClockAsOfThen() throws {
-        var member = FleetMember("web1", width: .seconds(10), after: [AgentPosition("web1", LineID("a", 1))])
+        var member = FleetMember("web1", width: .seconds(10), after: [MemberPosition("web1", LineID("a", 1))])
         var items: [FleetMember.Item] = []
         func hear(_ number: Int, at seconds: Double, heard: Double) throws {
-            member.hear(of: StreamMessage(run: "a", sequence: number, heard: Self.at(heard)))
+            _ = member.begin(StreamMessage(run: "a", stored: Self.at(heard)), [])
             member.process(
                 try Self.line(#""seq":\#(number),"type":"progress","source":"s","done":1,"page":1"#, at: seconds),
                 wall: Self.at(3_700), heard: Self.at(heard), into: &items)

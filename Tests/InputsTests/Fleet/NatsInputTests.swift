@@ -117,22 +117,18 @@ import Testing
     }
 
     private static func message(
-        _ lines: [String], of agent: String = "web1", run: String? = "r1", last: Int? = nil, raw: [UInt8]? = nil
+        _ lines: [String], of agent: String = "web1", run: String? = "r1", raw: [UInt8]? = nil
     ) -> NatsMessage {
         var message = NatsMessage(subject: "catwatch.v1.\(agent)", stream: "CATWATCH")
         message.payload = raw ?? lines.flatMap { Array("\($0)\n".utf8) }
-        if let run { message.headers.append(.init(NatsHeader.run, run)) }
-        if let last {
-            message.headers.append(.init(NatsHeader.first, "\(last - lines.count + 1)"))
-            message.headers.append(.init(NatsHeader.last, "\(last)"))
-        }
+        message.headers[NatsHeader.run] = run
         return message
     }
 
     private static func stream(_ numbers: ClosedRange<Int>, of agent: String = "web1") throws -> MemoryStream {
         let stream = MemoryStream()
         stream.setTime(now)
-        for number in numbers { try stream.publish(message([fact(number)], of: agent, last: number)) }
+        for number in numbers { try stream.publish(message([fact(number)], of: agent)) }
         return stream
     }
 
@@ -161,62 +157,99 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false])
-    func anAgentWhoseLastMessageSaysGoodbyeHasEnded(says: Bool) async throws {
-        let stream = MemoryStream()
-        stream.setTime(Self.now - 3_600 * Self.second)
-        var message = Self.message([Self.fact(1)], last: 1)
-        if says { message.headers.append(.init(NatsHeader.ended, "yes")) }
-        try stream.publish(message)
-        try await Self.run(stream) { fleet in
-            let running = Task(executorPreference: fleet.loop) { try? await fleet.store.run() }
-            try await fleet.whileReading { try await fleet.pass(.seconds(5)) }
-            running.cancel()
-            await running.value
-            let states = try await fleet.lines().compactMap {
-                if case .peer(let peer) = $0.body { peer.state } else { nil }
-            }
-            #expect(states == [says ? "ended" : "silent"])
-        }
-    }
-
-    @Test func itBeginsAHistoryAgoAndKnowsWhoWasThereBefore() async throws {
+    @Test func withoutAJournalItBeginsAHistoryAgo() async throws {
         let stream = MemoryStream()
         stream.setTime(Self.now - 61 * Self.second)
-        try stream.publish(Self.message([Self.fact(1)], of: "gone", last: 1))
-        try stream.publish(Self.message([Self.fact(7)], last: 7))
+        try stream.publish(Self.message([Self.fact(7)]))
         stream.setTime(Self.now - 59 * Self.second)
-        try stream.publish(Self.message([Self.fact(8)], last: 8))
+        try stream.publish(Self.message([Self.fact(8)]))
         try await Self.run(stream) { fleet in
             try await fleet.whileReading {
                 try await fleet.pass(.seconds(1))
-                #expect(stream.starts == [.lastOfEach, .time(Self.now - 60 * Self.second)])
+                #expect(stream.starts == [.time(Self.now - 60 * Self.second)])
                 #expect(try await fleet.values() == [8])
-                #expect(try await fleet.values("gone") == [])
-                #expect(await fleet.store.sourceStates.contains { $0.source == "gone.catwatch" })
-                // What it is back with, and what is missing of it, is told.
-                try stream.publish(Self.message([Self.fact(1), Self.fact(2), Self.fact(4)], of: "gone"))
-                try await fleet.pass(.seconds(1))
-                #expect(try await fleet.values("gone") == [2, 4])
             }
-            let lost = try await fleet.lines().compactMap {
-                if case .lost(let lost) = $0.body { lost.numbers } else { nil }
-            }
-            #expect(lost == [3...3])
+            #expect(await fleet.store.position(inStreamOf: "nats") == LineID("0", 2))
+            // Another input goes on from there.
+            try stream.publish(Self.message([Self.fact(9)]))
+            try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
+            #expect(stream.starts.last == .sequence(3))
+            #expect(try await fleet.values() == [8, 9])
         }
     }
 
-    @Test func behindAJournalItGoesOnWithTheMessageOfTheLastLine() async throws {
+    @Test func itGoesOnBehindTheMessageThatAJournalHas() async throws {
         let stream = try Self.stream(1...9)
         try await Self.run(stream) { fleet in
             await fleet.store.resume([
-                AgentPosition("old", LineID("r1", 3), stream: 8), AgentPosition("web1", LineID("r0", 9), stream: 9),
-                AgentPosition("web1", LineID("r1", 5), stream: 5),
+                MemberPosition("nats", LineID("0", 5)), MemberPosition("web1", LineID("r1", 6)),
+                MemberPosition("old", LineID("r1", 6), stored: Self.start - .seconds(3_600)),
             ])
             try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
-            // The second one has looked whether that line is there.
-            #expect(stream.starts == [.lastOfEach, .sequence(5), .sequence(5)])
-            #expect(try await fleet.values() == [6, 7, 8, 9])
+            #expect(stream.starts == [.sequence(6)])
+            // Of the message under way one line was there already.
+            #expect(try await fleet.values() == [7, 8, 9])
+            #expect(await fleet.store.sourceStates.contains { $0.source == "old.catwatch" })
+        }
+    }
+
+    /// While it was away, or while it reads: what is there again is dropped, and that it is another stream is said.
+    @Test(arguments: [true, false], [true, false])
+    func aStreamThatIsMadeAnewOrSetBackIsReadFromAHistoryAgo(wasAway: Bool, isAnew: Bool) async throws {
+        let stream = try Self.stream(1...9)
+        @Sendable func change() throws {
+            if isAnew { stream.remake() } else { stream.setBack(to: 5) }
+            stream.setTime(Self.now + 10 * Self.second)
+            for number in isAnew ? 6...14 : 6...8 { try stream.publish(Self.message([Self.fact(number)])) }
+            // A run of long ago, which only another stream can have again.
+            stream.setTime(Self.now - 10 * Self.second)
+            try stream.publish(Self.message([Self.fact(3)], run: "r0"))
+        }
+        try await Self.run(stream) { fleet in
+            if wasAway {
+                let stored = Self.start
+                await fleet.store.resume([
+                    MemberPosition("nats", LineID("0", isAnew ? 5 : 99)),
+                    MemberPosition("web1", LineID("r1", 9), stored: stored),
+                ])
+                try change()
+            }
+            try await fleet.whileReading {
+                try await fleet.pass(.seconds(1))
+                if !wasAway { try change() }
+                try await fleet.pass(.seconds(30))
+                try stream.publish(Self.message([Self.fact(15)]))
+                try await fleet.pass(.seconds(30))
+            }
+            let before = wasAway ? [] : (1...9).map(Double.init)
+            #expect(try await fleet.values() == before + (isAnew ? (10...15).map(Double.init) : [15]))
+            let words = "nats: stream CATWATCH was made anew or set back: it is read from a --history ago on"
+            // Nine messages hide that a stream of nine was set back.
+            #expect(try await fleet.errors() == (isAnew || wasAway ? [words] : []))
+        }
+    }
+
+    @Test func aStreamThatIsEmptiedIsReadOn() async throws {
+        let stream = try Self.stream(1...5)
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading {
+                try await fleet.pass(.seconds(1))
+                stream.removeAll()
+                stream.dropConsumers()
+                try stream.publish(Self.message([Self.fact(6)]))
+                try await fleet.pass(.seconds(30))
+            }
+            #expect(try await fleet.values() == (1...6).map(Double.init))
+            #expect(try await fleet.errors().isEmpty)
+        }
+    }
+
+    @Test func repeatedMessagesAreDroppedInAnyOrder() async throws {
+        let stream = try Self.stream(1...3)
+        for number in [2, 1, 3, 4, 2, 4, 5] { try stream.publish(Self.message([Self.fact(number)])) }
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
+            #expect(try await fleet.values() == [1, 2, 3, 4, 5])
         }
     }
 
@@ -321,21 +354,6 @@ import Testing
                 #expect(await fleet.connections() == [1, 1])
             }
             #expect(await fleet.store.connections == nil)
-        }
-    }
-
-    @Test func aStreamThatIsMadeAnewIsReadFromItsFirstMessageOn() async throws {
-        let stream = try Self.stream(1...5)
-        try await Self.run(stream) { fleet in
-            try await fleet.whileReading {
-                try await fleet.pass(.seconds(1))
-                stream.remake()
-                stream.setTime(Self.now + 10 * Self.second)
-                // As many as there were, so that the numbers tell nothing.
-                for number in 6...14 { try stream.publish(Self.message([Self.fact(number)])) }
-                try await fleet.pass(.seconds(30))
-            }
-            #expect(try await fleet.values() == (1...14).map(Double.init))
         }
     }
 

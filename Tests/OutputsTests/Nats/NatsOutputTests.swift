@@ -127,7 +127,7 @@ import Testing
                 if case .gap(let gap) = line.body { missed += gap.from...gap.to }
                 if let number = line.seq { kept.append(number) }
             }
-            let headers = Dictionary(uniqueKeysWithValues: message.headers.map { ($0.name, $0.value) })
+            let headers = message.headers
             if let first = headers[NatsHeader.first].flatMap({ Int($0) }), let before { #expect(first == before + 1) }
             #expect(headers[NatsHeader.last].flatMap { Int($0) } ?? before == (kept + missed).max())
         }
@@ -154,10 +154,10 @@ import Testing
         #expect(try Self.lines(messages[0]).prefix(2).map(\.type) == ["hello", "stats"])
         #expect(try Self.lines(#require(messages.last)).last?.type == "bye")
         #expect(Set(messages.compactMap(\.id)).count == messages.count { $0.id != nil })
-        #expect(messages[0].headers.contains(.init(NatsHeader.run, "r1")))
-        #expect(messages[0].headers.contains(.init(NatsHeader.host, "h1")))
+        #expect(messages[0].headers[NatsHeader.run] == "r1")
+        #expect(messages[0].headers[NatsHeader.host] == "h1")
         #expect(
-            messages.map { $0.headers.contains { $0.name == NatsHeader.ended } }.firstIndex(of: true) == messages.count
+            messages.map { $0.headers[NatsHeader.ended] != nil }.firstIndex(of: true) == messages.count
                 - 1)
         #expect(messages[0].subject == "catwatch.v1.web1")
     }
@@ -358,11 +358,11 @@ import Testing
             try await agent.stage.loop.sleep(for: .seconds(1))
         }
         #expect(told.bodies.isEmpty)
-        let runs = stream.stored.map { $0.headers.first { $0.name == NatsHeader.run }?.value }
+        let runs = stream.stored.map { $0.headers[NatsHeader.run] }
         #expect(runs.first == "a" && runs.last == "b")
         #expect(Set(stream.stored.compactMap { $0.id?.first }) == ["a", "b"])
         for run in ["a", "b"] {
-            let messages = stream.stored.filter { $0.headers.contains(.init(NatsHeader.run, run)) }
+            let messages = stream.stored.filter { $0.headers[NatsHeader.run] == run }
             #expect(try Self.numbers(messages).kept == [1, 2, 3])
             guard case .hello(let hello)? = try Self.lines(messages[0]).first?.body else {
                 Issue.record("no hello of \(run)")
@@ -390,7 +390,7 @@ import Testing
         }
         var found: [String] = []
         for message in stream.stored {
-            let run = message.headers.first { $0.name == NatsHeader.run }?.value
+            let run = message.headers[NatsHeader.run]
             for line in try Self.lines(message) {
                 if case .hello(let hello) = line.body { #expect(hello.run == run) }
                 if case .gap(let gap) = line.body { found.append("\(run ?? "") gap \(gap.from)-\(gap.to)") }
@@ -410,7 +410,7 @@ import Testing
             }
         }
         #expect(told.errors == Array(repeating: "nats: \(Self.refusal)", count: 2))
-        #expect(Set(stream.stored.map { $0.headers.first { $0.name == NatsHeader.run }?.value }) == ["b"])
+        #expect(Set(stream.stored.map { $0.headers[NatsHeader.run] }) == ["b"])
         #expect(try Self.numbers(stream.stored).kept == [1])
         // Nor one's own.
         let other = MemoryStream()
@@ -562,7 +562,7 @@ import Testing
                 await $0.stage.publish(1)
             }
         }
-        let host = stream.stored.first?.headers.first { $0.name == NatsHeader.host }?.value
+        let host = stream.stored.first?.headers[NatsHeader.host]
         #expect(host == "abX:" + String(repeating: "y", count: 54))
     }
 

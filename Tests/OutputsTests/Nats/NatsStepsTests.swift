@@ -114,12 +114,12 @@ import Testing
     /// The numbers that a message names, such as `3-5`.
     private static func numbers(_ message: NatsMessage?) -> String {
         let values = [NatsHeader.first, NatsHeader.last].map { name in
-            message?.headers.first { $0.name == name }?.value ?? ""
+            message?.headers[name] ?? ""
         }
         return values.joined(separator: "-")
     }
     private static func isLast(_ message: NatsMessage?) -> Bool {
-        message?.headers.contains(.init(NatsHeader.ended, "yes")) == true
+        message?.headers[NatsHeader.ended] == "yes"
     }
     private static func isPause(_ step: Step, atMost time: Duration) -> Bool {
         if case .pause(let pause) = step { pause <= time } else { false }
@@ -139,8 +139,8 @@ import Testing
                 && stage.sent.count == 1)
         #expect(message.id == "r1-1-3" && Self.numbers(message) == "1-3")
         #expect(
-            message.headers.contains(.init(NatsHeader.run, "r1"))
-                && message.headers.contains(.init(NatsHeader.host, "h1")))
+            message.headers[NatsHeader.run] == "r1"
+                && message.headers[NatsHeader.host] == "h1")
         #expect(stage.steps.state == "ok" && stage.news() == [])
     }
 
@@ -168,11 +168,11 @@ import Testing
         stage.run = "r2"
         stage.go(try Self.lines(4...5), .greeting([]), try Self.lines(1...1))
         #expect(stage.sent.map(Self.numbers) == ["1-3", "4-5"])
-        #expect(stage.sent.last?.headers.first == .init(NatsHeader.run, "r1"))
+        #expect(stage.sent.last?.headers[NatsHeader.run] == "r1")
         #expect(stage.steps.missing(of: "r2", through: 1) == 1 && stage.steps.missing(of: "r1", through: 9) == 9)
         stage.pass(.milliseconds(200))
         stage.go()
-        #expect(Self.numbers(stage.sent.last) == "1-1" && stage.sent.last?.headers.first == .init(NatsHeader.run, "r2"))
+        #expect(Self.numbers(stage.sent.last) == "1-1" && stage.sent.last?.headers[NatsHeader.run] == "r2")
         #expect(String(decoding: stage.sent[2].payload, as: UTF8.self).hasPrefix("hello\nstats\n{"))
         #expect(stage.steps.missing(of: "r2", through: 4) == 3)
     }
@@ -180,7 +180,7 @@ import Testing
     private static func gap(_ missing: ClosedRange<Int>) -> Delivery {
         .gap(ControlLine.gap(time: Timestamp(seconds: 0), missing: missing, reason: "slow_reader"))
     }
-    private static func run(_ message: NatsMessage) -> String? { message.headers.first?.value }
+    private static func run(_ message: NatsMessage) -> String? { message.headers[NatsHeader.run] }
 
     @Test func aRunThatHasEndedHasAMessageOfItsOwn() throws {
         var stage = Stage()
@@ -536,7 +536,7 @@ import Testing
         (stage.isFleet, stage.run) = (false, "r2")
         stage.go(try Self.lines(2...2))
         #expect(stage.sent.map(Self.numbers) == ["2-2"])
-        #expect(stage.sent.allSatisfy { $0.headers.contains(.init(NatsHeader.run, "r2")) })
+        #expect(stage.sent.allSatisfy { $0.headers[NatsHeader.run] == "r2" })
         #expect(stage.sent.allSatisfy { $0.payload.starts(with: Array("hello".utf8)) })
     }
 

@@ -17,7 +17,7 @@ enum LineKey: UInt8, CaseIterable {
     case unit, bands, higherIsBetter, letter, color, upTo, refusedEndpoints, everyS, runsOnce, valuePointer
     case moreEndpoints, moreSources
     case lastRun, ended, durableSeq, journalFirstSeq
-    case agent, originRun, originSeq, originStream, fleet, stalled, future, heard, skewMs, lost
+    case agent, originRun, originSeq, fleet, stalled, future, heard, skewMs, lost
     case line, keptSeq, keptDropped, retryAt, answeredAt, rows, word, oldest
     case about, condition, id, at, severity, test, op, threshold, thresholdTo, note, evidence, worst, worstValue, stepS,
         sleptS

@@ -62,11 +62,8 @@ package struct LineEncoder: Sendable {
     ///
     /// - Parameters:
     ///   - place: the line's run and sequence number at that agent.
-    ///   - stream: the number of the stream message that carried the line.
     ///   - time: the line's original time, if the hub gave it another.
-    static func tail(
-        agent: String, _ place: LineID? = nil, stream: Int? = nil, time: Timestamp? = nil
-    ) -> [UInt8] {
+    static func tail(agent: String, _ place: LineID? = nil, time: Timestamp? = nil) -> [UInt8] {
         LineWriter.bytes(atMost: 200 + LineWriter.mostEscaped(agent.utf8.count + (place?.run.utf8.count ?? 0))) {
             $0.byte(UInt8(ascii: ","))
             $0.raw("\"agent\":")
@@ -74,7 +71,6 @@ package struct LineEncoder: Sendable {
             $0.string("origin_run", place?.run)
             // A line about several lines has no sequence number of its own.
             $0.integer("origin_seq", place.flatMap { $0.sequence > 0 ? $0.sequence : nil })
-            $0.integer("origin_stream", stream)
             $0.time("origin_time", time)
         }
     }
