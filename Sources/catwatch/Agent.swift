@@ -346,8 +346,8 @@ actor Agent {
         await view?.setRestored()
     }
 
-    // Bound: lines of a journal read for the previous run | the newest 256 MiB | older ones left out
-    private static let mostRestored = 256 << 20
+    // Bound: lines of a journal read for the previous run | the newest 64 MiB | older ones left out
+    private static let mostRestored = 64 << 20
 
     /// Restores what new readers need of the runs before, from the journal: the newest lines and the windows of sources
     /// that are polled seldom. Those of other agents come from these.

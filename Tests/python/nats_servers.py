@@ -281,7 +281,7 @@ class Agent:
         self.lines = []
         with output, errors:
             self.process = subprocess.Popen(
-                [catwatch, "-c", path, "-o", "ndjson", "-i", "1", *options],
+                [catwatch, "-c", path, "-o", "ndjson", *(() if "-i" in options else ("-i", "1")), *options],
                 stdin=subprocess.PIPE if stdin else subprocess.DEVNULL, stdout=output, stderr=errors,
                 env={"PATH": os.environ["PATH"], "HOME": str(folder)} | (environment or {}))
         self.started.append(self)
