@@ -3,8 +3,7 @@ internal import Reactor
 
 /// The positions of a fleet's members, written in the same transaction as the lines, so that the two always agree.
 ///
-/// Rows are in the order in which they were written last. The table is created when there is something to write; a
-/// journal without a fleet has none.
+/// Rows are in the order in which they were written last.
 struct JournalPositions {
     // Bound: members with positions in a journal | 10,000 | those written last stay
     private static let mostMembers = 10_000
@@ -16,7 +15,6 @@ struct JournalPositions {
     /// Writes positions, the newest last, within the current transaction.
     func write(_ positions: [MemberPosition]) throws(JournalFault) {
         guard !positions.isEmpty else { return }
-        if try !isThere { try database.run(JournalSchema.positions) }
         let delete = try database.prepare("DELETE FROM positions WHERE member = ?1 AND run = ?2")
         let insert = try database.prepare("INSERT INTO positions VALUES (?1, ?2, ?3, ?4)")
         let prune = try database.prepare(
@@ -48,15 +46,8 @@ struct JournalPositions {
             """)
     }
 
-    private var isThere: Bool {
-        get throws(JournalFault) {
-            try database.integer("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'positions'") == 1
-        }
-    }
-
     /// Returns all positions, the newest last.
     func read() throws(JournalFault) -> [MemberPosition] {
-        guard try isThere else { return [] }
         let rows = try database.prepare("SELECT member, run, seq, stored FROM positions ORDER BY rowid")
         var positions: [MemberPosition] = []
         while try rows.step() {

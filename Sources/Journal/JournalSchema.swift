@@ -49,12 +49,7 @@ enum JournalSchema {
             time INTEGER NOT NULL
         ) STRICT
         """,
-        "lines_time": "CREATE INDEX lines_time ON lines (time)",
-        "lines_alerts": "CREATE INDEX lines_alerts ON lines (id) WHERE type = 'alert'",
-    ]
-
-    /// The table of a fleet's positions, created when first needed; exactly as the file stores it.
-    static let positions = """
+        "positions": """
         CREATE TABLE positions (
             member TEXT NOT NULL,
             run TEXT NOT NULL,
@@ -62,7 +57,10 @@ enum JournalSchema {
             stored INTEGER,
             PRIMARY KEY (member, run)
         ) STRICT
-        """
+        """,
+        "lines_time": "CREATE INDEX lines_time ON lines (time)",
+        "lines_alerts": "CREATE INDEX lines_alerts ON lines (id) WHERE type = 'alert'",
+    ]
 
     /// The view for people; the program itself does not use it.
     private static let view = """
@@ -123,9 +121,6 @@ enum JournalSchema {
             guard try tables.step(), tables.integer(0) == 1 else { return .changed(name) }
             tables.reset()
         }
-        let others = try database.prepare("SELECT count(*) FROM sqlite_schema WHERE name = 'positions' AND sql <> ?")
-        others.bind(1, positions)
-        guard try others.step(), others.integer(0) == 0 else { return .changed("positions") }
         return .journal
     }
 

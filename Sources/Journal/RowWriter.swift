@@ -49,9 +49,13 @@ struct RowWriter {
         insertAlert = try database.prepare("INSERT OR REPLACE INTO alerts VALUES (?, ?, ?, ?)")
         deleteAlert = try database.prepare("DELETE FROM alerts WHERE condition = ? AND about = ?")
         positions = JournalPositions(database)
-        newest = try database.integer("SELECT max(id) FROM lines") ?? 0
-        // Lines that somebody deleted had row ids as well.
-        newest = max(newest, try database.integer("SELECT max(run) FROM runs") ?? 0)
+        // Deleted lines had row ids as well.
+        newest =
+            try database.integer(
+                """
+                SELECT max(id) FROM (SELECT max(id) AS id FROM lines UNION ALL SELECT max(id) FROM marks
+                UNION ALL SELECT max(id) FROM greetings UNION ALL SELECT max(max(run, base + gone)) FROM runs)
+                """) ?? 0
         guard 0..<RowID.max ~= newest else { throw JournalFault(.corrupt, "it has no numbers left for lines") }
     }
 

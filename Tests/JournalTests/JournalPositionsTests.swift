@@ -64,16 +64,4 @@ import Testing
         #expect(members.count == 10_001 && members.first == "web1" && members[1] == "web3" && members.last == "other")
         store.close()
     }
-
-    @Test func aJournalOfOneAgentHasNone() throws {
-        let store = SQLiteLineStore(path: path, JournalSettings())
-        _ = try store.open()
-        var feed = FeedOfLines(run: "fleet")
-        feed.add(#""type":"fact","source":"fact","value":1,"agent":"web1","origin_run":"a","origin_seq":4"#)
-        try store.commit(feed.pieces(), at: now)
-        store.close()
-        #expect(try SQLiteFile.run("SELECT count(*) FROM sqlite_schema WHERE name = 'positions'", in: path) == ["0"])
-        #expect(try store.open().positions == [])
-        store.close()
-    }
 }

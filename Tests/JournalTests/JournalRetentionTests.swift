@@ -166,4 +166,18 @@ import Testing
         #expect(try store.tidy(at: now))
         #expect(try content.hasPrefix("9033|9040|"))
     }
+
+    /// Who follows the journal would pass over lines whose ids were used before.
+    @Test func noRowIDIsUsedAgainWhenAllLinesAreGone() throws {
+        var store = try openStore()
+        var one = FeedOfLines(run: "one")
+        try store.commit([one.greeting] + one.add(50), at: now)
+        store.close()
+        // As the journal does when its lines are too large for it.
+        try SQLiteFile.run("UPDATE runs SET gone = 50; DELETE FROM lines", in: path)
+        store = try openStore()
+        var two = FeedOfLines(run: "two")
+        try store.commit([two.greeting] + two.add(2), at: now)
+        #expect(try SQLiteFile.run("SELECT id, seq, run FROM feed ORDER BY id", in: path) == ["51|1|two", "52|2|two"])
+    }
 }

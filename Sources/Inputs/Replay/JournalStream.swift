@@ -131,7 +131,9 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
             else {
                 let newest = hadAny ? try newest() : rowID
                 // If the run has more lines by now, we did not read its end.
-                if !farewell.isEmpty, let run, try history.rowID(of: .max, in: run.name) == rowID.map({ $0 + 1 }) {
+                if !farewell.isEmpty, let run,
+                    try history.rowID(of: .max, in: run.name) == rowID.map({ $0.addingSaturated(1) })
+                {
                     defer { farewell = [] }
                     return .bytes(farewell, hasMore: false)
                 }
