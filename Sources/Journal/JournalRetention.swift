@@ -10,7 +10,7 @@ struct JournalRetention {
     private static let mostLines = 8_192
     private static let mostPages: Int64 = 1_024
     private static let step = 32
-    // Bound: alerts that a journal knows to be firing | the newest 100,000 | older ones are forgotten at a start
+    // Bound: alerts that a journal knows to be firing | the newest 100,000 | older ones are deleted with old lines
     private static let mostAlerts: Int64 = 100_000
     /// How far a mark may be ahead of the present time: beyond that, the clock was wrong when the mark was made.
     private static let tolerance = Duration.seconds(86_400)
@@ -58,7 +58,7 @@ struct JournalRetention {
 
     private var isTooLarge: Bool { get throws(JournalFault) { try used > mostUsed } }
 
-    /// The place from which lines are young enough, by the first young mark: later marks may come from a wrong clock.
+    /// The row id from which lines are young enough, by the first young mark: later marks may come from a wrong clock.
     /// The age of lines before it, written while the clock was ahead, is unknown: they are deleted with it.
     private func firstYoung(at time: Timestamp) throws(JournalFault) -> Int64 {
         firstYoung.bind(1, (time - age).microseconds)

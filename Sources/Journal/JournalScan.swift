@@ -41,6 +41,7 @@ struct JournalScan {
             // These tables are small.
             for part in [
                 "length(name) FROM runs", "length(lines) FROM greetings", "time FROM marks", "line FROM alerts",
+                "run FROM positions",
             ] {
                 let rows = try database.prepare("SELECT \(part)")
                 while try rows.step() {}

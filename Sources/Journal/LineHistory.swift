@@ -94,8 +94,8 @@ package protocol LineHistory: AnyObject, Sendable {
     func columns(_ query: ColumnQuery) throws(JournalFault) -> ColumnPage
 
     /// Returns the newest `alert` line of each of the feed's own alerts that is not ok, in their order, as `kept` lines; the
-    /// time of each is that of the journal's newest line.
-    func alerts() throws(JournalFault) -> [UInt8]
+    /// time of each is that of the newest line before this run.
+    func alerts(before run: String) throws(JournalFault) -> [UInt8]
 
     /// The number of files that were read, one after another: row ids are those of one file.
     var files: Int { get }

@@ -56,7 +56,7 @@ struct RowWriter {
                 SELECT max(id) FROM (SELECT max(id) AS id FROM lines UNION ALL SELECT max(id) FROM marks
                 UNION ALL SELECT max(id) FROM greetings UNION ALL SELECT max(max(run, base + gone)) FROM runs)
                 """) ?? 0
-        guard 0..<RowID.max ~= newest else { throw JournalFault(.corrupt, "it has no numbers left for lines") }
+        guard newest >= 0 else { throw JournalFault(.corrupt, "it has a line that cannot be") }
     }
 
     mutating func write(_ pieces: [JournalPiece], at time: Timestamp) throws(JournalFault) {
@@ -201,6 +201,7 @@ struct RowWriter {
     private mutating func makeRun(
         _ name: String, at sequence: Int, at time: Timestamp
     ) throws(JournalFault) -> JournalRun {
+        guard newest < .max - 1 else { throw JournalFault(.corrupt, "it has no numbers left for lines") }
         let first = newest + 1
         let new = JournalRun(first: first, last: first, name: name, base: first - Int64(sequence))
         let statement = try database.prepare("INSERT INTO runs (run, name, base, begun, gone) VALUES (?, ?, ?, ?, ?)")

@@ -79,16 +79,20 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     // Bound: alerts read from a journal at the start | 8 MiB of lines | older ones are forgotten
     private static let mostAlertBytes = 8 << 20
 
-    package func alerts() throws(JournalFault) -> [UInt8] {
+    package func alerts(before run: String) throws(JournalFault) -> [UInt8] {
         try use { database throws(JournalFault) in
             let rows = try database.prepare(
                 """
-                SELECT run, line, (SELECT time FROM lines ORDER BY id DESC LIMIT 1) FROM alerts ORDER BY rowid DESC
+                SELECT run, line, (SELECT time FROM lines
+                    WHERE id < coalesce((SELECT max(run) FROM runs WHERE name = ?), ~(1 << 63)) ORDER BY id DESC LIMIT 1)
+                FROM alerts ORDER BY rowid DESC
                 """)
             defer { rows.reset() }
+            rows.bind(1, run)
             var (kept, count): ([[UInt8]], Int) = ([], 0)
             while try rows.step() {
-                let time = Timestamp(microseconds: rows.integer(2))
+                // With no line before the run, the alert has just begun.
+                let time = rows.integerIfAny(2).map { Timestamp(microseconds: $0) } ?? Timestamp(microseconds: .min)
                 kept.append(ControlLine.kept(time: time, run: rows.string(0), line: rows.bytes(1)))
                 count += kept[kept.count - 1].count
                 if count > Self.mostAlertBytes { break }

@@ -20,7 +20,7 @@ import Testing
     }
 
     private func firing() throws -> [String] {
-        let lines = try SQLiteHistory(path: path).alerts()
+        let lines = try SQLiteHistory(path: path).alerts(before: "three")
         return try lines.split(separator: 0x0A).map { bytes in
             guard case .kept(let kept) = try LineDecoder.decode(bytes).body, case .alert(let alert) = kept.line.body
             else { return "?" }

@@ -201,6 +201,8 @@ import Testing
     @Test(arguments: [
         "INSERT INTO lines VALUES (-5, 1, 'fact', NULL, NULL, NULL, 'x')",
         "INSERT INTO lines VALUES (1 << 62, 1, 'fact', NULL, NULL, NULL, 'x')",
+        "INSERT INTO lines VALUES (9223372036854775806, 1, 'fact', NULL, NULL, NULL, 'x')",
+        "INSERT INTO lines VALUES (9223372036854775805, 1, 'fact', NULL, NULL, NULL, 'x')",
         "INSERT INTO lines VALUES (9223372036854775807, 1, 'fact', NULL, NULL, NULL, 'x')",
         "INSERT INTO runs VALUES (-9223372036854775807 - 1, 'one', -9, 1, NULL, 0)",
         "INSERT INTO runs VALUES (9223372036854775807, 'one', 9, 1, NULL, 0)",

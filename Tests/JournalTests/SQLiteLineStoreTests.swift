@@ -79,6 +79,56 @@ import Testing
         #expect(try LineReader.pages(SQLiteHistory(path: path)).map(\.sequences) == [1...2])
     }
 
+    @Test func aRunThatJumpsOrReturnsGetsAFurtherRow() throws {
+        let store = try openStore()
+        var one = FeedOfLines(run: "one")
+        try store.commit([one.greeting] + one.add(1) + [one.skip(2...1 << 40)] + one.add(2), at: now)
+        var two = FeedOfLines(run: "two")
+        try store.commit([two.greeting] + two.add(1), at: now)
+        try store.commit([one.greeting] + one.add(1), at: now)
+        #expect(
+            try SQLiteFile.run("SELECT name, run FROM runs", in: path) == ["one|1", "one|3", "two|5", "one|6", "one|7"])
+        let numbers = try LineReader.numbers(SQLiteHistory(path: path))
+        let last = 1 << 40
+        #expect(
+            numbers == [
+                "one:1", "one:2-\(last)", "one:\(last + 1)", "one:\(last + 2)", "two:1", "one:1-\(last + 2)",
+                "one:\(last + 3)",
+            ])
+    }
+
+    /// Another file took the place of the one with the lines before.
+    @Test func whatAnotherFileHasIsAGapAndNothingInAGapComesBack() throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        let greeting = feed.greeting
+        let earlier = feed.add(4)
+        try store.commit([greeting] + feed.add(1), at: now)
+        _ = try store.open()
+        try store.commit([greeting] + earlier, at: now)
+        #expect(try LineReader.numbers(SQLiteHistory(path: path)) == ["one:1-4", "one:5"])
+        try store.commit([feed.skip(6...9)], at: now)
+        _ = try store.open()
+        try store.commit([greeting] + feed.add(1), at: now)
+        #expect(try LineReader.numbers(SQLiteHistory(path: path)).suffix(2) == ["one:6-9", "one:10"])
+    }
+
+    @Test func eachRunHasItsOwnGreeting() throws {
+        let store = try openStore()
+        for run in ["one", "two"] {
+            var feed = FeedOfLines(run: run)
+            try store.commit([feed.greeting] + feed.add(2), at: now)
+        }
+        let history = SQLiteHistory(path: path)
+        for page in try LineReader.pages(history) {
+            let greeting = page.run.greeting(page.greeting, at: nil, isFiltered: false, from: 1, to: 3)
+            #expect(String(decoding: page.greeting, as: UTF8.self).contains(#""run":"\#(page.run.name)""#))
+            #expect(greeting != nil)
+        }
+        #expect(try history.rowID(of: .max, in: "one") == 3 && history.rowID(of: .max, in: "two") == 5)
+        #expect(try history.rowID(of: 1, in: "two") == 3 && history.rowID(of: 1, in: "none") == nil)
+    }
+
     @Test func keepsLinesThatNobodyHasGreeted() throws {
         let store = try openStore()
         var feed = FeedOfLines(run: "one")

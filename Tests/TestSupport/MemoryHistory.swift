@@ -130,7 +130,7 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
             last: last.rowID, sequences: numbers)
     }
 
-    package func alerts() throws(JournalFault) -> [UInt8] {
+    package func alerts(before name: String) throws(JournalFault) -> [UInt8] {
         try fail()
         var alerts: [(key: String, line: [UInt8])] = []
         for row in rows {
@@ -139,7 +139,7 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
             else { continue }
             let key = "\(alert.condition) \(alert.about)"
             alerts.removeAll { $0.key == key }
-            let time = rows.last?.time ?? row.time
+            let time = rows.last { run(of: $0) != name }?.time ?? row.time
             let kept = ControlLine.kept(time: time, run: run(of: row), line: Array(row.bytes.dropLast()))
             if !alert.state.isOver { alerts.append((key, kept)) }
         }

@@ -257,9 +257,8 @@ package struct FleetMember: Sendable {
         self.run = run
         hosts = (host ?? "", hosts.current)
         if firstRun == nil { firstRun = run }
-        // Lines missing from the first run heard from are from before our time. In a stream, more than eight runs may
-        // alternate: one that is back was forgotten, and its earlier lines may have been received.
-        guard run != firstRun, marks[run] == nil, message == nil || !marks.isFull else { return }
+        // Lines missing from the first run heard from are from before our time.
+        guard run != firstRun, marks[run] == nil else { return }
         marks.advance(to: LineID(run, 0))
     }
 
@@ -293,7 +292,7 @@ package struct FleetMember: Sendable {
     /// Records that two agents share this name, because lines of an earlier run have come.
     private mutating func contest(_ wall: Timestamp, into items: inout [Item]) {
         state.contest(at: wall)
-        guard message != nil else { return }
+        guard message != nil, !hosts.earlier.isEmpty else { return }
         let (one, other) = (Self.shown(hosts.earlier), Self.shown(hosts.current))
         complain(
             .conflict, "is the name of two agents, on the hosts \(one) and \(other): give one another --agent-name",
@@ -339,7 +338,7 @@ package struct FleetMember: Sendable {
         let next = marks[run].map { $0 + 1 } ?? first
         guard last < .max else { return complainOfNumber(into: &items) }
         guard last >= next else { return }
-        marks.advance(to: LineID(run, last))
+        marks.raise(to: LineID(run, last))
         lose(next...last, of: run, into: &items)
     }
 

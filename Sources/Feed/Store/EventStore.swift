@@ -904,6 +904,7 @@ package actor EventStore {
 
     /// Sets that position: all lines of the message are published.
     package func setPosition(_ message: LineID, inStreamOf source: String) {
+        guard !state.hasEnoughData else { return }
         let position = MemberPosition(source, message)
         state.fleet[stream: source] = position
         state.record(position)
@@ -1009,7 +1010,7 @@ package actor EventStore {
         }
         await publish(batch, waitingUntil: nil)
         // It may be behind the last line: nothing is published of windows.
-        if let position = state.fleet[id].position { state.record(position) }
+        if let position = state.fleet[id].position, !state.hasEnoughData { state.record(position) }
         return nil
     }
 

@@ -164,6 +164,8 @@ package struct FeedState: ~Copyable, Sendable {
         batch.bytes.withUnsafeBufferPointer { bytes in
             while next < batch.records.count {
                 let record = batch.records[next]
+                // Data beyond `--count` is dropped, and so no position.
+                let isTaken = !hasEnoughData
                 if isForeign {
                     listen(to: batch.origins[next], at: record.time, moment)
                     if isObserved, next == first, let agent = currentAgent { observer?.hear(agent: agent, at: moment) }
@@ -189,7 +191,7 @@ package struct FeedState: ~Copyable, Sendable {
                     }
                 }
                 if isObserved, record.other < 0 { observe(record, bytes, moment) }
-                if isForeign { recordPosition(of: batch.origins[next - 1]) }
+                if isForeign, isTaken { recordPosition(of: batch.origins[next - 1]) }
                 if tables.log.totalCost >= end { break }
             }
         }

@@ -13,8 +13,8 @@ package struct PastReading: Sendable {
         case time(Timestamp?, until: Timestamp?)
         /// The columns of a series.
         case columns(ColumnQuery)
-        /// The alerts that are not ok, as `kept` lines, in one step.
-        case alerts
+        /// The alerts that are not ok before this run, as `kept` lines, in one step.
+        case alerts(before: String)
     }
 
     /// The result of a step.
@@ -94,7 +94,7 @@ package struct PastReading: Sendable {
         let former = self
         let step = step(history, time)
         if let file, history.files != file {
-            // There, `low` and `high` are places among other lines, maybe of another run with the same number.
+            // `low` and `high` are row ids of the former file.
             self = former
             return .end(JournalFault(.disk, "it was replaced while it was read"))
         }
@@ -126,7 +126,7 @@ package struct PastReading: Sendable {
             let last = page.sequences.upperBound
             phase = .columns(query, run: page.run.name)
             return .bytes(try greeting(page, first: last.addingSaturated(1), through: last, time))
-        case .alerts: return .last(try history.alerts())
+        case .alerts(let run): return .last(try history.alerts(before: run))
         case .after(let sequence, let run):
             // Looks up the next line: the run may begin with it, and have no row id for the one before.
             guard let next = try history.rowID(of: sequence.addingSaturated(1), in: run) else { return .end(nil) }

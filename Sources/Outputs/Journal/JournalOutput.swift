@@ -136,6 +136,7 @@ package actor JournalOutput {
             var isKept = try await keep([], of: reader)
             while isKept, !batch.isLast {
                 try await gather(reader)
+                takePositions()
                 tellOfValues(reader)
                 isKept = try await keep(batch.pieces, of: reader)
                 if isKept, !batch.isLast { batch = batch.next }
@@ -213,7 +214,10 @@ package actor JournalOutput {
             batch.addEnd(line)
         }
         position = store.assumeIsolated { $0.progress(of: reader) }
-        // Not alone, but with the next lines.
+    }
+
+    /// Adds the positions of members to the lines that they belong to; alone they cause no commit.
+    private func takePositions() {
         if !batch.isEmpty { batch.add(store.assumeIsolated { $0.takePositions() }) }
     }
 

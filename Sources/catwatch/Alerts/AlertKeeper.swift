@@ -32,7 +32,7 @@ actor AlertKeeper {
     /// - Returns: why it could not be read: then alerts of earlier runs are unknown.
     func begin(after history: JournalQueue) async throws(CancellationError) -> JournalFault? {
         let run = await store.run
-        var reading = PastReading(from: .alerts, nil, as: .lines)
+        var reading = PastReading(from: .alerts(before: run), nil, as: .lines)
         switch try await history.step(&reading) {
         case .last(let bytes), .bytes(let bytes):
             install(Self.stored(in: bytes), lines: bytes, of: run)
@@ -62,7 +62,7 @@ actor AlertKeeper {
         }
     }
 
-    /// The alerts of `kept` lines, whose time is that of the newest line of their run.
+    /// The alerts of `kept` lines, whose time is that of the newest line before this run.
     private static func stored(in bytes: [UInt8]) -> [AlertEngine.Stored] {
         var stored: [AlertEngine.Stored] = []
         bytes.withUnsafeBytes { bytes in

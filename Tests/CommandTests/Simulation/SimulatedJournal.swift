@@ -285,7 +285,7 @@ final class SimulatedJournal: @unchecked Sendable {  // touched on one loop only
             try enter().page(query, behind: rowID, bytes: bytes)
         }
 
-        func alerts() throws(JournalFault) -> [UInt8] { try enter().alerts() }
+        func alerts(before run: String) throws(JournalFault) -> [UInt8] { try enter().alerts(before: run) }
 
         func columns(_ query: ColumnQuery) throws(JournalFault) -> ColumnPage { try enter().columns(query) }
     }

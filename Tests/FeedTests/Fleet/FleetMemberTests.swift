@@ -130,15 +130,29 @@ import Testing
         return take(lines, &member)
     }
 
-    /// More than eight that alternate are no loss, though each is forgotten before it is back.
-    @Test func twelveRunsOfOneNameLoseNothing() throws {
+    /// As after every start of an agent that has been started often.
+    @Test func whatIsMissingOfANinthRunIsLost() throws {
         var member = member()
-        var peers = (0..<12).map { PeerScript(run: "r\($0)") }
-        for second in 0..<120 {
-            let index = second % 12
-            #expect(try take(&peers[index], at: second, &member) == ["r\(index) \(second / 12 + 1) fact"])
+        for number in 0..<8 {
+            var peer = PeerScript(run: "r\(number)")
+            #expect(try take(&peer, at: number, &member) == ["r\(number) 1 fact"])
         }
-        #expect(member.lost == 0 && member.repeated == 0)
+        var peer = PeerScript(run: "r8")
+        peer.skip(1)
+        #expect(try take(&peer, at: 9, &member) == ["lost r8 1...1", "r8 2 fact"])
+    }
+
+    /// Its journal had more of the earlier run than the stream.
+    @Test func aRestartIsNoConflict() throws {
+        var (member, one, two) = (member(), PeerScript(), PeerScript(run: "r2"))
+        #expect(try take(&one, at: 0, on: "box1", &member) == ["r1 1 fact"])
+        let message = StreamMessage(run: "r2", host: "box1", stored: Self.wall + .seconds(1))
+        let restart = try two.line(#""type":"restart","source":"catwatch","last_run":"r1","last_seq":5"#)
+        let lines = try [two.hello(), restart, two.fact()]
+        let isNew = member.begin(message, lines.map { .success($0) })
+        let items = take(lines, &member)
+        #expect(isNew && !items.contains { $0.contains("name of two agents") }, "\(items)")
+        #expect(member.lost == 4)
     }
 
     /// A stream that is read again has runs from before those that are known.
