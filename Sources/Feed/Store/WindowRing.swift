@@ -189,7 +189,7 @@ package struct WindowRing: Sendable {
         let position = position(of: index)
         if position < windows.count, windows[position].index == index {
             // One that has ended does not change.
-            guard !windows[position].isRestored || end > now else { return .recorded }
+            guard !windows[position].isRestored || end > now else { return .late }
             guard index > emitted else { return .late }
             if windows[position].isRestored {
                 begin(Window(index: index, value: value, time: time, sequence: sequence), at: position, replacing: true)

@@ -30,6 +30,8 @@ final class FeedWitness {
     private(set) var record = FeedRecord()
     /// By their width.
     private(set) var windows: [Duration: WindowWitness] = [:]
+    /// Those of the runs before.
+    private let earlier: [Duration: WindowWitness]
     private let width: Duration
     /// How often a source is polled.
     private let period: (String) -> Duration
@@ -43,10 +45,11 @@ final class FeedWitness {
     private(set) var recoveries = 0
 
     init(
-        _ number: Int, on clock: LoopClock, width: Duration, period: @escaping (String) -> Duration,
-        accuse: @escaping (String) -> Void
+        _ number: Int, on clock: LoopClock, width: Duration, after earlier: FeedWitness?,
+        period: @escaping (String) -> Duration, accuse: @escaping (String) -> Void
     ) {
         (self.clock, self.width, self.period) = (clock, width, period)
+        self.earlier = earlier.map { $0.windows.merging($0.earlier) { newest, _ in newest } } ?? [:]
         lenientUntil = clock.now
         let name = "feed \(number)"
         reader = ReaderWitness(name, .socket, accuse: accuse)
@@ -187,7 +190,7 @@ final class FeedWitness {
     ) {
         record.mark(kind + source, of: source)
         let width = span(of: source)
-        windows[width, default: WindowWitness(width: width)]
+        windows[width, default: WindowWitness(width: width, after: earlier[width])]
             .record(value, of: kind + source, at: time, sequence, now: now)
     }
 

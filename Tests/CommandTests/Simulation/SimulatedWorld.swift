@@ -170,7 +170,7 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
         parts.file = { [disk] process, _ in disk.file(of: process) }
         parts.journal = { [journal] in (journal.lines(of: $0), journal.history(of: $0)) }
         unwritten = []
-        let feed = FeedWitness(incarnation, on: loop.clock, width: Self.width) { [sources] in
+        let feed = FeedWitness(incarnation, on: loop.clock, width: Self.width, after: feed) { [sources] in
             sources.period(of: $0)
         } accuse: { [unowned self] in
             accuse($0)

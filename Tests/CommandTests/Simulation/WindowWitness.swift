@@ -7,6 +7,9 @@ struct WindowWitness {
     private struct Held {
         var values: [(value: Double, time: Int64, sequence: Int)] = []
         var isTold = false
+        /// Whether it must have a line: if an earlier run told it, and it was over before this run had a value of it, that one may
+        /// be all.
+        var isOwed = true
         var overSince: LoopInstant?
     }
 
@@ -23,8 +26,14 @@ struct WindowWitness {
     private var lastNow = Int64.min
     private(set) var told = 0
     private(set) var late = 0
+    /// The windows that this run or an earlier one has told, by series.
+    private var everTold: [String: Set<Int64>] = [:]
 
-    init(width: Duration) { (self.width, history) = (width.microseconds, 4 * width.microseconds) }
+    /// - Parameter earlier: the witness of the run before.
+    init(width: Duration, after earlier: WindowWitness? = nil) {
+        (self.width, history) = (width.microseconds, 4 * width.microseconds)
+        everTold = earlier?.everTold ?? [:]
+    }
 
     private func index(of time: Int64) -> Int64 {
         var index = time / width
@@ -40,7 +49,9 @@ struct WindowWitness {
             late += 1
             return
         }
-        held[series, default: [:]][index, default: Held()].values.append((value, time.microseconds, sequence))
+        let isOwed = (index + 1) * width > now.microseconds || everTold[series]?.contains(index) != true
+        held[series, default: [:]][index, default: Held(isOwed: isOwed)].values
+            .append((value, time.microseconds, sequence))
     }
 
     /// The clock is about to be stepped. What was past by then may have been forgotten or not: no line says so.
@@ -86,6 +97,7 @@ struct WindowWitness {
         else { return "names no series, start or time" }
         let index = index(of: start.microseconds)
         told += 1
+        everTold[series, default: []].insert(index)
         guard index * width == start.microseconds else { return "does not start where one does" }
         let isDeparting = departing[series]?[index] != nil
         guard let window = departing[series]?[index] ?? held[series]?[index] else {
@@ -137,7 +149,8 @@ struct WindowWitness {
         }
         for series in held.keys.sorted() {
             for index in held[series]?.keys.sorted() ?? [] {
-                guard var window = held[series]?[index], !window.isTold, (index + 1) * width <= now.microseconds,
+                guard var window = held[series]?[index], !window.isTold, window.isOwed,
+                    (index + 1) * width <= now.microseconds,
                     !isBlurred(index)
                 else { continue }
                 if isOverdue(&window.overSince) { return "\(series) from \(index * width) is over and was not told" }
@@ -146,7 +159,7 @@ struct WindowWitness {
         }
         for series in departing.keys.sorted() {
             for index in departing[series]?.keys.sorted() ?? [] where !isBlurred(index) {
-                guard var window = departing[series]?[index] else { continue }
+                guard var window = departing[series]?[index], window.isOwed else { continue }
                 if isOverdue(&window.overSince) { return "\(series) from \(index * width) is past and was not told" }
                 departing[series]?[index] = window
             }

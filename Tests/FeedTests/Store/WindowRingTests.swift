@@ -190,7 +190,7 @@ import Testing
             mean: 5, band: nil, trend: nil, isKept: true)
         let isRestored = ring.restore(Window(line, sequence: 0))
         #expect(isRestored)
-        #expect(ring.record(7, time: at(105), sequence: 9, now: at(125)) == .recorded)
+        #expect(ring.record(7, time: at(105), sequence: 9, now: at(125)) == .late)
         #expect(flushed(&ring, 125).isEmpty && ring.held.map(\.count) == [3])
     }
 }
