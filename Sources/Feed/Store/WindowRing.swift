@@ -15,7 +15,8 @@ package struct WindowRing: Sendable {
         case recorded
         /// It was more than a window's width ahead of the clock, and was recorded at the clock's time.
         case future
-        /// Its window, or a later one, was emitted, or it ended before the history begins; nothing was recorded.
+        /// Its window, or a later one, was emitted, or has ended and has values of an earlier run, or ended before the history
+        /// begins; nothing was recorded.
         case late
         /// It would open one window more than `capacity`; nothing was recorded. Call `flush`, then record it again:
         /// right after a `flush` with the same `now` this never happens.
@@ -188,9 +189,8 @@ package struct WindowRing: Sendable {
 
         let position = position(of: index)
         if position < windows.count, windows[position].index == index {
-            // One that has ended does not change.
-            guard !windows[position].isRestored || end > now else { return .late }
-            guard index > emitted else { return .late }
+            // A restored one does not change once it has ended.
+            guard index > emitted, !windows[position].isRestored || end > now else { return .late }
             if windows[position].isRestored {
                 begin(Window(index: index, value: value, time: time, sequence: sequence), at: position, replacing: true)
             } else {

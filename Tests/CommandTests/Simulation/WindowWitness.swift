@@ -7,8 +7,7 @@ struct WindowWitness {
     private struct Held {
         var values: [(value: Double, time: Int64, sequence: Int)] = []
         var isTold = false
-        /// Whether it must have a line: if an earlier run told it, and it was over before this run had a value of it, that one may
-        /// be all.
+        /// Whether it must have a line. False if it was over when this run had its first value, and an earlier run had one.
         var isOwed = true
         var overSince: LoopInstant?
     }
@@ -26,13 +25,16 @@ struct WindowWitness {
     private var lastNow = Int64.min
     private(set) var told = 0
     private(set) var late = 0
-    /// The windows that this run or an earlier one has told, by series.
-    private var everTold: [String: Set<Int64>] = [:]
+    /// The windows of which this run or an earlier one had a value, by series.
+    private var everHeld: [String: Set<Int64>]
+    /// The same of earlier runs alone.
+    private let heldBefore: [String: Set<Int64>]
 
     /// - Parameter earlier: the witness of the run before.
     init(width: Duration, after earlier: WindowWitness? = nil) {
         (self.width, history) = (width.microseconds, 4 * width.microseconds)
-        everTold = earlier?.everTold ?? [:]
+        heldBefore = earlier?.everHeld ?? [:]
+        everHeld = heldBefore
     }
 
     private func index(of time: Int64) -> Int64 {
@@ -49,9 +51,10 @@ struct WindowWitness {
             late += 1
             return
         }
-        let isOwed = (index + 1) * width > now.microseconds || everTold[series]?.contains(index) != true
+        let isOwed = (index + 1) * width > now.microseconds || heldBefore[series]?.contains(index) != true
         held[series, default: [:]][index, default: Held(isOwed: isOwed)].values
             .append((value, time.microseconds, sequence))
+        everHeld[series, default: []].insert(index)
     }
 
     /// The clock is about to be stepped. What was past by then may have been forgotten or not: no line says so.
@@ -97,7 +100,6 @@ struct WindowWitness {
         else { return "names no series, start or time" }
         let index = index(of: start.microseconds)
         told += 1
-        everTold[series, default: []].insert(index)
         guard index * width == start.microseconds else { return "does not start where one does" }
         let isDeparting = departing[series]?[index] != nil
         guard let window = departing[series]?[index] ?? held[series]?[index] else {
@@ -150,8 +152,7 @@ struct WindowWitness {
         for series in held.keys.sorted() {
             for index in held[series]?.keys.sorted() ?? [] {
                 guard var window = held[series]?[index], !window.isTold, window.isOwed,
-                    (index + 1) * width <= now.microseconds,
-                    !isBlurred(index)
+                    (index + 1) * width <= now.microseconds, !isBlurred(index)
                 else { continue }
                 if isOverdue(&window.overSince) { return "\(series) from \(index * width) is over and was not told" }
                 held[series]?[index] = window
