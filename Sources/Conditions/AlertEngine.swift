@@ -291,6 +291,7 @@ package struct AlertEngine: FeedObserver {
             restore(each.alert, of: each.source, fired: fired, reported: reported, isFleet: isFleet, at: moment)
         }
         awaitsReturn = isFleet
+        evaluator.evaluateSources()
         collect()
     }
 

@@ -619,6 +619,13 @@ package struct ConditionEvaluator: Sendable {
         evaluateSets()
     }
 
+    /// Evaluates the conditions of sources that have answered, as the next answer may be no change.
+    mutating func evaluateSources() {
+        for source in sources where source.hasSpoken {
+            for instance in source.instances { evaluate(instance) }
+        }
+    }
+
     /// Evaluates what depends on time.
     package mutating func tick(at moment: Moment) {
         (now, line) = (moment, 0)

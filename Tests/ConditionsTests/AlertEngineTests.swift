@@ -509,6 +509,30 @@ import Testing
         }
     }
 
+    /// The engine begins while sources are asked already: their next answers are no change.
+    @Test(arguments: [SourceStatus.State.ok, .failing], [Alert.State?.none, .firing])
+    func aSourceThatHasAnsweredBeforeTheEngineBegins(_ state: SourceStatus.State, _ before: Alert.State?) throws {
+        let moment = Self.moment(100)
+        var engine = AlertEngine(
+            try AlertStage.rules(["broken: web.a fails"]), run: "r1", window: .seconds(10), at: moment)
+        let failure = Failure(.connect, "no")
+        let status = SourceStatus(
+            source: "web.a", state: state, since: moment.wall,
+            failure: state == .failing ? SourceFailure(failure, at: moment.wall) : nil)
+        engine.describe(status, at: moment)
+        let alert = Alert(
+            about: "web.a", condition: "broken", state: .firing, id: "1", at: moment.wall, since: moment.wall,
+            test: "fails", evidence: Alert.Evidence(run: "r0", from: 1, to: 2))
+        let stored = before.map { _ in AlertEngine.Stored(alert, of: "web.a", age: .zero) }
+        engine.restore([stored].compactMap { $0 }, isFleet: false, at: moment)
+        engine.describe(status, at: moment)
+        engine.observe(state == .ok ? .data : .failure(failure), of: "web.a", line: 1, at: Self.moment(101))
+        engine.settle(at: Self.moment(101))
+        var states: [Alert.State] = []
+        while let next = engine.nextAlert() { states.append(next.alert.state) }
+        #expect(states == (state == .ok ? (before == nil ? [] : [.resolved]) : (before == nil ? [.firing] : [])))
+    }
+
     @Test func whatDoesNotComeBackIsForgottenAfterADay() throws {
         for comesBack in [false, true] {
             var engine = try Self.engine(Self.stored(.firing, at: 20, since: 10, age: 5), at: 100)
