@@ -619,11 +619,9 @@ package struct ConditionEvaluator: Sendable {
         evaluateSets()
     }
 
-    /// Evaluates the conditions of sources that have answered, as the next answer may be no change.
+    /// Evaluates the conditions of sources, which may have answered already: their next answers may be no change.
     mutating func evaluateSources() {
-        for source in sources where source.hasSpoken {
-            for instance in source.instances { evaluate(instance) }
-        }
+        for instance in sources.flatMap(\.instances) { evaluate(instance) }
     }
 
     /// Evaluates what depends on time.

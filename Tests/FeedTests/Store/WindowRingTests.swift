@@ -192,5 +192,9 @@ import Testing
         #expect(isRestored)
         #expect(ring.record(7, time: at(105), sequence: 9, now: at(125)) == .late)
         #expect(flushed(&ring, 125).isEmpty && ring.held.map(\.count) == [3])
+        // It ends at 110: until then, a value of this run begins it anew.
+        #expect(ring.record(7, time: at(105), sequence: 9, now: at(110)) == .late)
+        #expect(ring.record(7, time: at(105), sequence: 9, now: at(109)) == .recorded)
+        #expect(ring.held.map(\.count) == [1])
     }
 }
