@@ -93,7 +93,7 @@ def open_context(browser):
 
     def open_one(*places, script=None, **options):
         context = browser.new_context(**{"viewport": DESKTOP, "reduced_motion": "reduce", "locale": "en-GB", **options})
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(30_000)
         context.watch = Watch(places)
         context.watch.follow(context)
         if script:

@@ -87,7 +87,7 @@ def test_a_filter_and_an_address_are_text_too(hostile, open_page):
 def test_a_megabyte_of_text_is_cut(open_page):
     with Upstream() as upstream:
         upstream.answers["/long"] = (200, {"v": 1, "t": "x" * 500_000 + "<x-evil>" * 50_000, "more": {"deep": "y" * 200_000}})
-        agent_arguments = [f"{upstream.url}/long", "--value", "/v", "--text", "/t", "--every", "500ms", "--max-body", "4MiB", "-i", "1s"]
+        agent_arguments = [f"{upstream.url}/long", "--value", "/v", "--text", "/t", "--every", "1h", "--max-body", "4MiB", "-i", "1h"]
         with Agent(*agent_arguments) as agent:
             page = open_page(agent, "#/series/long")
             expect(page.locator(".detail .detail-value .amount")).to_have_text("1")
