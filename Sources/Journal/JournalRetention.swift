@@ -100,7 +100,7 @@ struct JournalRetention {
     private func letGoOfRest(in database: SQLiteDatabase) throws(JournalFault) {
         // Without any line, the newest rows are kept: the next start needs the last run.
         let first = try oldest.integer() ?? .max
-        for table in ["greetings", "marks"] {
+        for table in ["greetings", "marks", "states"] {
             try database.execute(
                 "DELETE FROM \(table) WHERE id < (SELECT max(id) FROM \(table) WHERE id <= ?1)", first)
         }

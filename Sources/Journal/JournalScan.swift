@@ -40,7 +40,7 @@ struct JournalScan {
         case .rest:
             // These tables are small.
             for part in [
-                "length(name) FROM runs", "length(lines) FROM greetings", "time FROM marks", "line FROM alerts",
+                "length(name) FROM runs", "length(lines) FROM greetings", "length(lines) FROM states", "time FROM marks", "line FROM alerts",
                 "run FROM positions",
             ] {
                 let rows = try database.prepare("SELECT \(part)")

@@ -34,6 +34,12 @@ enum JournalSchema {
             lines TEXT NOT NULL
         ) STRICT
         """,
+        "states": """
+        CREATE TABLE states (
+            id INTEGER PRIMARY KEY,
+            lines TEXT NOT NULL
+        ) STRICT
+        """,
         "alerts": """
         CREATE TABLE alerts (
             condition TEXT NOT NULL,

@@ -93,6 +93,9 @@ package protocol LineHistory: AnyObject, Sendable {
     /// Returns the next columns of a series: those of a limited number of lines, so that others are not kept waiting.
     func columns(_ query: ColumnQuery) throws(JournalFault) -> ColumnPage
 
+    /// Returns the newest state before a row id (nil: of all), and the row id of the last line that it includes.
+    func state(before rowID: RowID?) throws(JournalFault) -> (through: RowID, lines: [UInt8])?
+
     /// Returns the newest `alert` line of each of the feed's own alerts that is not ok, in their order, as `kept` lines; the
     /// time of each is that of the newest line before this run.
     func alerts(before run: String) throws(JournalFault) -> [UInt8]

@@ -6,6 +6,8 @@ package enum JournalPiece: Sendable {
     /// `hello` and `stats`: the run of the lines that follow, and the state of its sources.
     case greeting([UInt8])
     case lines(LineSpan)
+    /// What a new reader gets behind the lines so far: `hello`, `stats` and `kept` lines.
+    case state([UInt8])
     /// Where the members of a fleet, and streams, are as of the lines so far; the newest last.
     case positions([MemberPosition])
     /// These sequence numbers are missing; the bytes are the `gap` line that reports them.

@@ -14,6 +14,7 @@ struct RowWriter {
     private let insertLine: SQLiteStatement
     private let insertMark: SQLiteStatement
     private let insertGreeting: SQLiteStatement
+    private let insertState: SQLiteStatement
     private let insertAlert: SQLiteStatement
     private let deleteAlert: SQLiteStatement
     /// The run of the current lines; nil before the first.
@@ -46,6 +47,12 @@ struct RowWriter {
         insertLine = try database.prepare("INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?)")
         insertMark = try database.prepare("INSERT INTO marks VALUES (?, ?)")
         insertGreeting = try database.prepare("INSERT OR REPLACE INTO greetings VALUES (?, ?)")
+        // A state takes at most a quarter of the bytes of the lines behind the one before it, at 100 bytes a line.
+        insertState = try database.prepare(
+            """
+            INSERT OR REPLACE INTO states SELECT ?1, ?2
+            WHERE (?1 - coalesce((SELECT max(id) FROM states), 0)) * 25 >= length(?2)
+            """)
         insertAlert = try database.prepare("INSERT OR REPLACE INTO alerts VALUES (?, ?, ?, ?)")
         deleteAlert = try database.prepare("DELETE FROM alerts WHERE condition = ? AND about = ?")
         positions = JournalPositions(database)
@@ -76,6 +83,10 @@ struct RowWriter {
                     sequence = sequence.addingSaturated(1)
                 }
             }
+        case .state(let lines):
+            insertState.bind(1, newest)
+            insertState.bind(2, String(decoding: lines, as: UTF8.self))
+            try insertState.run()
         case .positions(let new): try positions.write(new)
         case .gap(let missing, let line):
             try write(gap: line, missing, at: time)

@@ -76,6 +76,15 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         }
     }
 
+    package func state(before rowID: RowID?) throws(JournalFault) -> (through: RowID, lines: [UInt8])? {
+        try use { database throws(JournalFault) in
+            let rows = try database.prepare("SELECT id, lines FROM states WHERE id < ? ORDER BY id DESC LIMIT 1")
+            defer { rows.reset() }
+            rows.bind(1, rowID ?? .max)
+            return try rows.step() ? (rows.integer(0), rows.bytes(1)) : nil
+        }
+    }
+
     // Bound: alerts read from a journal at the start | 8 MiB of lines | older ones are forgotten
     private static let mostAlertBytes = 8 << 20
 

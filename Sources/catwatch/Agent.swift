@@ -81,6 +81,7 @@ actor Agent {
     private var isHurried = false
     /// The journal's writer, if there is a journal.
     private let lines: (any LineStore)?
+    private var journal: JournalOutput?
     /// Reads the journal; simulations use it for HTTP readers of their own.
     nonisolated let history: JournalQueue?
     /// Reads what readers need of the runs before.
@@ -327,6 +328,7 @@ actor Agent {
         guard let (journal, run) = factory.journal(lines, plan.options) else {
             throw UsageError("there is no thread left for it", option: flag)
         }
+        self.journal = journal
         await outputs.start(run)
         do {
             try await journal.waitUntilBegun()
@@ -341,7 +343,7 @@ actor Agent {
         defer { if let history, !firstPlan.options.isRelay { release(history) } }
         // First, as the log does not have the lines of this run for long.
         try await restoreAlerts()
-        try await restoreState()
+        if try await restoreState() { await journal?.beginStates() }
         await store.observeRestored()
         await view?.setRestored()
     }
@@ -349,18 +351,19 @@ actor Agent {
     // Bound: lines of a journal read for the previous run | the newest 64 MiB | older ones left out
     private static let mostRestored = 64 << 20
 
-    /// Restores what new readers need of the runs before, from the journal: the newest lines and the windows of sources
-    /// that are polled seldom. Those of other agents come from these.
-    private func restoreState() async throws {
-        guard let history, !firstPlan.options.isRelay else { return }
+    /// Restores what new readers need of the runs before, from the journal's newest state and the lines behind it. Other agents
+    /// send theirs themselves.
+    ///
+    /// - Returns: false if the journal cannot be read.
+    private func restoreState() async throws -> Bool {
+        guard let history, !firstPlan.options.isRelay else { return true }
         let (run, now) = (await store.run, platform.wall.now)
         let state = RecordedState(on: loop, limits: await store.limits, until: now + (await store.limits.interval))
-        var reading = PastReading(
-            from: .time(now - (await store.lookback), until: nil), nil, as: .lines, atMost: Self.mostRestored)
+        var reading = PastReading(from: .state, nil, as: .lines, atMost: Self.mostRestored)
         reading: while true {
             switch try await history.step(&reading) {
             // What is newest half-way is not the state.
-            case .end(.some): return
+            case .end(.some): return false
             case .bytes(let bytes) where reading.next?.run != run: state.add(bytes)
             case .bytes, .last, .end: break reading
             }
@@ -372,6 +375,7 @@ actor Agent {
             await store.restore(RecordedState.lines(in: piece, of: run, at: now))
             try await loop.sleep(for: .zero)
         }
+        return true
     }
 
     /// Computes alerts from now on, with those of the runs before.

@@ -90,6 +90,40 @@ import Testing
         }
     }
 
+    /// Also when the journal has let go of the line.
+    @Test func theNewestLineOfASeldomSourceOutlivesManyRuns() async throws {
+        try await withLoop(virtual: true) { loop in
+            let machine = SimulatedMachine(on: loop) { number, _ in
+                HTTPAnswer(status: number == 1 ? 200 : 500, body: Array("7".utf8))
+            }
+            let folder = try TemporaryFolder()
+            let path = folder.path("x.db")
+            var settings = JournalSettings()
+            settings.age = .seconds(600)
+            var parts = SimulatedProcess.Parts()
+            parts.journal = { [settings] _ in (SQLiteLineStore(path: path, settings), SQLiteHistory(path: path)) }
+            for (run, seconds) in [(1, 3_700), (2, 1), (3, 3_700), (4, 10)] {
+                let agent = SimulatedProcess(on: machine, seed: UInt64(run), parts: parts)
+                async let status = agent.run([
+                    "http://cats.test/n", "-e", "1d", "-o", "ndjson", "--journal", path, "--listen=/s\(run)",
+                ])
+                try await loop.sleep(for: .seconds(seconds))
+                let reader = try machine.connect(to: "/s\(run)")
+                async let lines = SimulatedProcess.lines(of: reader)
+                try await loop.sleep(for: .milliseconds(500))
+                agent.signal(SIGTERM)
+                let values = try Self.decoded(try await lines).compactMap { line -> Double? in
+                    guard case .kept(let kept) = line.body, case .data(let data) = kept.line.body else { return nil }
+                    return data.value
+                }
+                #expect(values == [7] || run == 1, "run \(run)")
+                _ = try await status
+            }
+            let query = JournalQuery(until: Timestamp(seconds: 600))
+            #expect(try SQLiteHistory(path: path).page(query, behind: nil, bytes: 1) == nil)
+        }
+    }
+
     @Test func theSecondOnOneJournalIsRefused() async throws {
         try await withLoop(virtual: true) { loop in
             let machine = Self.machine(on: loop)

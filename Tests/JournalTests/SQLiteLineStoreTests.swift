@@ -45,6 +45,24 @@ import Testing
         #expect(try SQLiteFile.run("SELECT count(*) FROM runs", in: path) == ["0"])
     }
 
+    /// A quarter of the lines behind the one before it, at 100 bytes each.
+    @Test func aStateTakesLittleOfAJournal() throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        let history = SQLiteHistory(path: path)
+        #expect(try history.state(before: nil) == nil)
+        let state = Array(String(repeating: "s", count: 250).utf8)
+        for (lines, rows) in [(9, []), (1, [10]), (9, [10]), (1, [10, 20])] as [(Int, [RowID])] {
+            try store.commit([feed.greeting] + feed.add(lines) + [.state(state)], at: now)
+            var found: [RowID] = []
+            while let next = try history.state(before: found.last) {
+                found.append(next.through)
+                #expect(next.lines == state)
+            }
+            #expect(found == rows.reversed())
+        }
+    }
+
     @Test func keepsALineOnceHoweverOftenItComes() throws {
         let store = try openStore()
         var feed = FeedOfLines(run: "one", from: 5)

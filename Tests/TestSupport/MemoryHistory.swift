@@ -130,6 +130,17 @@ package final class MemoryHistory: LineHistory, @unchecked Sendable {
             last: last.rowID, sequences: numbers)
     }
 
+    /// The states, by the last row that each includes.
+    private var states: [(through: RowID, lines: [UInt8])] = []
+
+    /// Keeps the state behind the last row.
+    package func add(state lines: [UInt8]) { states.append((end - 1, lines)) }
+
+    package func state(before rowID: RowID?) throws(JournalFault) -> (through: RowID, lines: [UInt8])? {
+        try fail()
+        return states.last { $0.through < rowID ?? .max }
+    }
+
     package func alerts(before name: String) throws(JournalFault) -> [UInt8] {
         try fail()
         var alerts: [(key: String, line: [UInt8])] = []

@@ -25,6 +25,7 @@ package final class MemoryLineStore: LineStore {
         var commits: [(time: Timestamp, lines: Int)] = []
         var calls: [Call: Int] = [:]
         var greetings: [String] = []
+        var states: [String] = []
         var positions: [MemberPosition] = []
         var tidying = 0
     }
@@ -48,6 +49,7 @@ package final class MemoryLineStore: LineStore {
     package var commits: [(time: Timestamp, lines: Int)] { state.withLock { $0.commits } }
     /// Every `hello` and `stats` that it got.
     package var greetings: [String] { state.withLock { $0.greetings } }
+    package var states: [String] { state.withLock { $0.states } }
     package var isOpen: Bool { state.withLock { $0.isOpen } }
     package func count(of call: Call) -> Int { state.withLock { $0.calls[call] ?? 0 } }
     /// Has the next calls of `tidy` say that there is more.
@@ -95,6 +97,9 @@ package final class MemoryLineStore: LineStore {
             precondition(lines.count == span.sequences.count, "a span is whole lines")
             add(lines, span.sequences, to: &state)
             return lines.count
+        case .state(let lines):
+            state.states.append(String(decoding: lines, as: UTF8.self))
+            return 0
         case .positions(let new):
             for position in new {
                 state.positions.removeAll { $0.member == position.member && $0.line.run == position.line.run }

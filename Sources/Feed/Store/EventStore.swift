@@ -679,9 +679,10 @@ package actor EventStore {
     /// Returns what is known now, for a client that wants no events: `hello` and `stats` of a feed without lines, and the
     /// newest line of each series as a `kept` line.
     ///
+    /// - Parameter most: the most bytes of `kept` lines, approximately: windows are left out first, then series.
     /// - Returns: nil before the feed's run is known.
-    package var newestOfEach: [[UInt8]]? {
-        newest(bytes: 0, ofKept: .max)?.compactMap { if case .bytes(let lines)? = $0.piece { lines } else { nil } }
+    package func newestOfEach(atMost most: Int = .max) -> [[UInt8]]? {
+        newest(bytes: 0, ofKept: most)?.compactMap { if case .bytes(let lines)? = $0.piece { lines } else { nil } }
     }
 
     /// Returns the current `hello` and `stats`.
@@ -1177,9 +1178,6 @@ package actor EventStore {
     package func recall(_ gone: [GoneSeries]) {
         for series in gone { state.recall(series) }
     }
-
-    /// How far back to look for the state before this run.
-    package var lookback: Duration { state.tables.lookback }
 
     package var limits: FeedState.Limits { state.limits }
 

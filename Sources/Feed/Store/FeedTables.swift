@@ -368,16 +368,11 @@ package struct FeedTables: ~Copyable, Sendable {
         !isFuture(time, now) && now - time < lookback(of: source)
     }
 
-    /// How far back to look for the lines of a source in earlier runs.
+    /// How old the lines of a source in earlier runs may be.
     private func lookback(of source: SourceID) -> Duration {
         max(
             WindowSpan.lookback(for: sources.rhythm(of: source.index), history: limits.history),
             sources.keep(source.index) ?? .zero)
-    }
-
-    /// How far back to look for the lines of any source in earlier runs.
-    var lookback: Duration {
-        statuses.compactMap { sources.source(named: $0.source) }.map { lookback(of: $0) }.max() ?? limits.history
     }
 
     // MARK: Metrics

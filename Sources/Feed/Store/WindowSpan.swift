@@ -10,18 +10,9 @@ package struct WindowSpan: Sendable, Equatable {
     // Windows kept of a slow source: history / width of the others, at most 120; dropped.
     static let most = 120
 
-    // How far back a replay reads the state at its start: three longest periods, at most a day; older lines and windows
-    // left out.
-    /// How far back to look for the newest lines and the windows of sources in a recording.
-    ///
-    /// - Parameter history: the least time.
-    package static func lookback(for rhythms: some Sequence<Rhythm>, history: Duration) -> Duration {
-        min(rhythms.map { lookback(for: $0, history: history) }.max() ?? history, longest)
-    }
-
-    // Bound: how far back a journal is read for the previous run | three longest periods, or `keep`; at most 30 days |
-    //   older lines and windows left out
-    /// How far back to look for the newest lines and the windows of a source.
+    // Bound: how old lines of earlier runs may be | three longest periods, or `keep`; at most 30 days | older lines and
+    //   windows left out
+    /// How old the newest lines and the windows of a source may be at a start.
     static func lookback(for rhythm: Rhythm, history: Duration) -> Duration {
         guard case .every(let period) = rhythm else { return history }
         return max(history, min(period, .seconds(10 * 86_400)) * 3)

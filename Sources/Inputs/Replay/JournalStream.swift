@@ -104,6 +104,8 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
     private let history: any LineHistory
     private let from: Timestamp?
     private var hasBegun = false
+    /// The state that the requested lines begin with, until it is read.
+    private var state: [UInt8] = []
     private var rowID: RowID?
     private var last: RowID?
     /// The run of the last page.
@@ -125,6 +127,10 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
             if !hasBegun {
                 hasBegun = true
                 try begin()
+            }
+            if !state.isEmpty {
+                defer { state = [] }
+                return .bytes(state, hasMore: true)
             }
             guard let last, rowID.map({ $0 < last }) != false,
                 let page = try history.page(query, behind: rowID, bytes: Self.size)
@@ -173,23 +179,9 @@ private final class Pages: @unchecked Sendable {  // on one thread at a time, as
             last = nil
             return
         }
-        let start =
-            try history.page(JournalQuery(from: from - Self.lookback(of: first)), behind: nil, bytes: 1) ?? first
-        rowID = min(start.last, first.last) - 1
-    }
-
-    /// How far the state at a page goes back.
-    private static func lookback(of page: JournalPage) -> Duration {
-        let lines = page.greeting.split(separator: 0x0A).compactMap { try? LineDecoder.decode($0) }
-        var (history, rhythms): (Duration?, [Rhythm]) = (nil, [])
-        for line in lines {
-            switch line.body {
-            case .hello(let hello): history = hello.history
-            case .stats(let stats): rhythms = stats.sources.map(\.rhythm)
-            default: break
-            }
-        }
-        return WindowSpan.lookback(for: rhythms, history: history ?? .seconds(120))
+        let state = try history.state(before: first.last)
+        rowID = state?.through
+        self.state = state?.lines ?? []
     }
 
     private func newest() throws(JournalFault) -> RowID? {

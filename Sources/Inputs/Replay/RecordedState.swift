@@ -110,7 +110,7 @@ package final class RecordedState: @unchecked Sendable {  // used on the loop on
     /// Adds what the run has left, which ends, to what those before it have.
     private func inherit() {
         while merge() {}
-        let (gone, lines) = store.assumeIsolated { ($0.gone, $0.newestOfEach?.dropFirst() ?? []) }
+        let (gone, lines) = store.assumeIsolated { ($0.gone, $0.newestOfEach()?.dropFirst() ?? []) }
         let left = (gone.isEmpty ? [] : [Piece.gone(gone)]) + lines.reversed().map { .lines($0) }
         inherited += left
         inheritedBytes += left.reduce(0) { $0 + $1.bytes }
@@ -168,7 +168,7 @@ package final class RecordedState: @unchecked Sendable {  // used on the loop on
     /// What a new reader gets, without the events: `hello` and `stats`, then pieces of whole `kept` lines.
     package var pieces: [[UInt8]] {
         while mergeNext() {}
-        return store.assumeIsolated { $0.newestOfEach } ?? []
+        return store.assumeIsolated { $0.newestOfEach() } ?? []
     }
 
     /// Shows the time of the line that was added last.

@@ -11,6 +11,8 @@ package struct PastReading: Sendable {
         case after(Int, run: String)
         /// From the first line of this time or later (nil: the oldest), up to `until`, exclusive.
         case time(Timestamp?, until: Timestamp?)
+        /// The newest state, then the lines behind it; all lines if there is none.
+        case state
         /// The columns of a series.
         case columns(ColumnQuery)
         /// The alerts that are not ok before this run, as `kept` lines, in one step.
@@ -131,6 +133,11 @@ package struct PastReading: Sendable {
             // Looks up the next line: the run may begin with it, and have no row id for the one before.
             guard let next = try history.rowID(of: sequence.addingSaturated(1), in: run) else { return .end(nil) }
             low = next - 1
+        case .state:
+            let state = try history.state(before: nil)
+            low = state?.through
+            phase = .measuring(behind: nil, left: most)
+            return .bytes(state?.lines ?? [])
         case .time(let from, let until):
             var query = JournalQuery()
             (query.from, query.until) = (from, until)

@@ -61,6 +61,8 @@ struct JournalBatch {
         if !positions.isEmpty { pieces.append(.positions(positions)) }
     }
 
+    mutating func addState(_ lines: [UInt8]) { pieces.append(.state(lines)) }
+
     /// - Parameter line: the `bye` of a run.
     mutating func addEnd(_ line: [UInt8]) { pieces.append(.end(line)) }
 }

@@ -15,6 +15,8 @@ package actor JournalOutput {
         package var commit = Duration.milliseconds(100)
         /// The least time between two `stats` about where values are: those of many sources are large.
         package var stats = Duration.seconds(1)
+        /// The time between two states, with which later runs and replays begin.
+        package var state = Duration.seconds(600)
         /// How long a run's first line waits for the disk's record of the previous run.
         package var start = Duration.seconds(2)
         /// How long inputs wait for a journal without progress, and agents of a fleet for one that cannot be opened.
@@ -48,6 +50,8 @@ package actor JournalOutput {
     private var greeting: [UInt8] = []
     /// The newest line about where a value is that the journal's `stats` include, and when that was written.
     private var toldPointer: (sequence: Int, at: LoopInstant)?
+    /// When the last state was stored; nil while none is to be.
+    private var stateTime: LoopInstant?
     /// The position behind the batch; nil before the first batch.
     private var position: LineID?
     /// Whether old lines remain to be deleted.
@@ -138,6 +142,7 @@ package actor JournalOutput {
                 try await gather(reader)
                 takePositions()
                 tellOfValues(reader)
+                addState()
                 isKept = try await keep(batch.pieces, of: reader)
                 if isKept, !batch.isLast { batch = batch.next }
             }
@@ -233,6 +238,21 @@ package actor JournalOutput {
         guard !greeting.isEmpty else { return }
         toldPointer = (newest, now)
         batch.add(.greeting(greeting))
+    }
+
+    /// Stores states from now on: what earlier runs have left is known.
+    package func beginStates() { stateTime = loop.clock.now }
+
+    // A state in a journal: 8 MiB of `kept` lines; windows beyond that left out, then series.
+    private static let mostState = 8 << 20
+
+    /// Adds the state of the feed if it is time, and at the end.
+    private func addState() {
+        let now = loop.clock.now
+        guard let time = stateTime, batch.isLast || now >= time.advanced(by: pace.state) else { return }
+        stateTime = now
+        let state = store.assumeIsolated { $0.newestOfEach(atMost: Self.mostState) }
+        if let state { batch.addState(Array(state.joined())) }
     }
 
     /// Commits until it succeeds, and reports faults.

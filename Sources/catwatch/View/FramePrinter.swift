@@ -110,7 +110,7 @@ actor FramePrinter {
 
     /// Prints the newest line of each series; nothing when no agent was there.
     private func printLines() async throws {
-        for piece in await store.newestOfEach ?? [] {
+        for piece in await store.newestOfEach() ?? [] {
             let escaped = isTerminal ? piece.withUnsafeBytes { TerminalEscaper.escaped($0) } : nil
             try await stream?.write(all: escaped ?? piece)
         }

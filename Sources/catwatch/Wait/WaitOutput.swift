@@ -335,7 +335,7 @@ actor WaitOutput {
     private var newestLine: [UInt8]? {
         guard let number = deciding.first, let finding = evaluator.finding(of: number) else { return nil }
         var newest: [UInt8]?
-        for piece in store.assumeIsolated({ $0.newestOfEach }) ?? [] {
+        for piece in store.assumeIsolated({ $0.newestOfEach() }) ?? [] {
             piece.withUnsafeBytes { bytes in
                 bytes.forEachLine { line in
                     guard let decoded = try? LineDecoder.decode(Array(line)[...]), case .kept(let kept) = decoded.body,

@@ -177,6 +177,7 @@ final class SimulatedJournal: @unchecked Sendable {  // touched on one loop only
                 }
             }
             if cutter.rest > 0 || next != span.sequences.upperBound + 1 { accuse("gets half a span") }
+        case .state(let lines): history.add(state: lines)
         case .positions: accuse("gets positions of members, of which there are none")
         case .gap(let missing, _):
             add(missing, at: time)
@@ -283,6 +284,10 @@ final class SimulatedJournal: @unchecked Sendable {  // touched on one loop only
             _ query: JournalQuery, behind rowID: RowID?, bytes: Int
         ) throws(JournalFault) -> JournalPage? {
             try enter().page(query, behind: rowID, bytes: bytes)
+        }
+
+        func state(before rowID: RowID?) throws(JournalFault) -> (through: RowID, lines: [UInt8])? {
+            try enter().state(before: rowID)
         }
 
         func alerts(before run: String) throws(JournalFault) -> [UInt8] { try enter().alerts(before: run) }

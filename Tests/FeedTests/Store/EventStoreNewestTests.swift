@@ -58,7 +58,7 @@ import Testing
                 Event(time: harness.wall.now, source: seldom, body: .data(Datum(value: nil, text: Bytes("t".utf8))))
             ])
             await harness.publish(500, text: 1_000)
-            let pieces = try #require(await harness.store.newestOfEach)
+            let pieces = try #require(await harness.store.newestOfEach())
             let lines = try pieces.flatMap { try $0.split(separator: 0x0A).map { try LineDecoder.decode($0) } }
             #expect(lines.map(\.type) == ["hello", "stats", "kept", "kept"])
             guard case .hello(let hello) = lines[0].body else { return }
@@ -68,7 +68,7 @@ import Testing
             let relay = EventStore(
                 on: loop, wall: harness.wall,
                 identity: AgentIdentity(run: "own", version: "1", started: StoreHarness.start), isRelay: true)
-            #expect(await relay.newestOfEach == nil)
+            #expect(await relay.newestOfEach() == nil)
         }
     }
 

@@ -201,7 +201,6 @@ import Testing
                 // Of a clock that was ahead.
                 try Self.earlier(Self.text("h"), at: harness.wall.now + .seconds(20)),
             ])
-            #expect(await harness.store.lookback == .seconds(1_800))
             func keys() async -> [String] {
                 let late = await Self.late(harness)
                 #expect(late.fault == nil)

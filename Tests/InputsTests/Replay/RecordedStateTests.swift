@@ -70,7 +70,9 @@ import Testing
 
     // MARK: Playing back from a time on
 
-    @Test(arguments: ["file", "journal"]) func aPlaybackFromALaterTimeBeginsWithTheState(of kind: String) async throws {
+    /// Of a file and a journal from the lines before it, or from what a journal has stored of them.
+    @Test(arguments: ["file", "journal", "stored"])
+    func aPlaybackFromALaterTimeBeginsWithTheState(of kind: String) async throws {
         let folder = try TestSupport.TemporaryFolder()
         let failing =
             #"{"seq":3,"time":\#(Recorded.time(900)),"type":"error","source":"fact","code":"connect","message":"no","attempt":1,"retry_in_ms":5}"#
@@ -81,6 +83,14 @@ import Testing
         let stats = Self.stats([("fact", 600)])
         if kind == "journal" {
             try ReplayInputTests.journal([("r1", lines)], at: folder.path("j.db"), stats: stats)
+        } else if kind == "stored" {
+            let kept = lines[..<2].map {
+                ControlLine.kept(time: ReplayStage.began, run: "r1", line: Array($0.utf8.dropLast()))
+            }
+            let state = Recorded.hello(first: 3) + stats + String(decoding: kept.joined(), as: UTF8.self)
+            let former = (1...100).map { Recorded.latency($0, at: -1_000) }
+            try ReplayInputTests.journal(
+                [("r0", former), ("r1", Array(lines[2...]))], at: folder.path("j.db"), stats: stats, state: state)
         }
         let stage = try await withLoop(virtual: true) { loop in
             let stage = ReplayStage(on: loop, speed: .most)

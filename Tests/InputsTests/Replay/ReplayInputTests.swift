@@ -235,8 +235,10 @@ import Testing
     // MARK: Journals
 
     /// Keeps runs in a journal as an agent would.
+    ///
+    /// - Parameter state: stored behind the first run; empty for none.
     static func journal(
-        _ runs: [(name: String, lines: [String])], at path: String, stats: String = ""
+        _ runs: [(name: String, lines: [String])], at path: String, stats: String = "", state: String = ""
     ) throws {
         let store = SQLiteLineStore(path: path)
         _ = try store.open()
@@ -260,6 +262,7 @@ import Testing
                 pieces.append(.lines(span))
                 next = span.sequences.upperBound + 1
             }
+            if run.name == runs[0].name, !state.isEmpty { pieces.append(.state(Array(state.utf8))) }
             try store.commit(pieces, at: ReplayStage.began)
         }
         store.close()

@@ -113,6 +113,30 @@ import Testing
         #expect(try Self.lines(journal.runs[0])[0].type == "restart")
     }
 
+    /// Once earlier runs are known: every ten minutes, and at the end.
+    @Test func storesTheStateForLaterRuns() async throws {
+        let journal = MemoryLineStore()
+        _ = try await Self.keep(in: journal) { stage, output in
+            await stage.publish(1, text: 1)
+            try await stage.loop.sleep(for: .seconds(601))
+            #expect(journal.states.isEmpty)
+            await output.beginStates()
+            await stage.publish(1, text: 2)
+            try await stage.loop.sleep(for: .seconds(599))
+            #expect(journal.states.isEmpty)
+            await stage.publish(1, text: 3)
+            try await stage.loop.sleep(for: .seconds(2))
+            await stage.publish(1, text: 4)
+            try await stage.loop.sleep(for: .seconds(1))
+            #expect(journal.states.count == 1)
+        }
+        #expect(journal.states.count == 2)
+        for state in journal.states {
+            let types = try state.split(separator: "\n").map { try LineDecoder.decode(Bytes($0.utf8)).type }
+            #expect(types.starts(with: ["hello", "stats", "kept"]), "\(types)")
+        }
+    }
+
     @Test func commitsATenthOfASecondAfterTheFirstLineAndNeverOtherwise() async throws {
         let journal = MemoryLineStore()
         _ = try await Self.keep(in: journal) { stage, _ in
