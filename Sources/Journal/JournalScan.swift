@@ -40,8 +40,8 @@ struct JournalScan {
         case .rest:
             // These tables are small.
             for part in [
-                "length(name) FROM runs", "length(lines) FROM greetings", "length(lines) FROM states", "time FROM marks", "line FROM alerts",
-                "run FROM positions",
+                "length(name) FROM runs", "length(lines) FROM greetings", "length(lines) FROM states",
+                "time FROM marks", "line FROM alerts", "run FROM positions",
             ] {
                 let rows = try database.prepare("SELECT \(part)")
                 while try rows.step() {}
