@@ -654,7 +654,7 @@ package actor EventStore {
             deliveries.append(.kept(lines))
             kept = behind
             // Values before graphs: windows have at most half of it.
-            if room <= most / 2 { kept.skipWindows() }
+            if room <= (mostKept ?? most) / 2 { kept.skipWindows() }
         }
         while true {
             switch state.log.read(from: next) {
@@ -679,7 +679,8 @@ package actor EventStore {
     /// Returns what is known now, for a client that wants no events: `hello` and `stats` of a feed without lines, and the
     /// newest line of each series as a `kept` line.
     ///
-    /// - Parameter most: the most bytes of `kept` lines, approximately: windows are left out first, then series.
+    /// - Parameter most: the most bytes of `kept` lines, approximately: windows have at most half of it, and the series with
+    ///   the newest lines are left out.
     /// - Returns: nil before the feed's run is known.
     package func newestOfEach(atMost most: Int = .max) -> [[UInt8]]? {
         newest(bytes: 0, ofKept: most)?.compactMap { if case .bytes(let lines)? = $0.piece { lines } else { nil } }

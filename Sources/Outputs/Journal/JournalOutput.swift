@@ -243,8 +243,9 @@ package actor JournalOutput {
     /// Stores states from now on: what earlier runs have left is known.
     package func beginStates() { stateTime = loop.clock.now }
 
-    // A state in a journal: 8 MiB of `kept` lines; windows beyond that left out, then series.
-    private static let mostState = 8 << 20
+    // A state in a journal: 1 MiB of `kept` lines, half of it windows, which takes less than 20 ms to make; the series
+    // with the newest lines left out, which are those that the lines behind it have.
+    private static let mostState = 1 << 20
 
     /// Adds the state of the feed if it is time, and at the end.
     private func addState() {
